@@ -7,6 +7,7 @@ import type { AnyFeature } from '../options/features.ts';
 import type { EventRules } from '../record/event-rules.ts';
 import type { Feature, PruneClients } from './feature.ts';
 import { withStored } from './shipped.ts';
+import { FEATURE_CLIENT_FIELDS, FEATURE_EVENTS } from './tables.ts';
 
 /*
  * What is known of features without a server. Rows that a feature has stored are there when it is off, so that what reads, exports or
@@ -30,12 +31,8 @@ function kindsOf(features: readonly Feature[]): ClientKinds['on'] {
 
 /** The fields of clients that features bring. */
 export function clientFieldsOf(given: readonly Feature[] | undefined): FurtherFields {
-  const all = fieldsOf(withStored(given ?? []));
-  return { on: given ? fieldsOf(given) : all, all };
-}
-
-function fieldsOf(features: readonly Feature[]): FurtherFields['on'] {
-  return features.flatMap(({ clientFields = [] }) => clientFields);
+  const all = FEATURE_CLIENT_FIELDS;
+  return { on: given?.flatMap(({ clientFields = [] }) => clientFields) ?? all, all };
 }
 
 /** The sources of clients, besides people. */
@@ -57,7 +54,7 @@ export function eventRulesOf(given: readonly Feature[]): EventRules {
 
 /** The same, for what reads stored events: it says which members are addresses of a user. */
 export function storedEventRulesOf(given: readonly Feature[]): EventRules {
-  return eventRulesOf(withStored(given));
+  return { ...FEATURE_EVENTS, ...eventRulesOf(given) };
 }
 
 /** What the export of a user has of features. */

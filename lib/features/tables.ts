@@ -1,6 +1,6 @@
-import type { FurtherField } from '../contracts/index.ts';
+import type { FeatureEvents, FurtherField } from '../contracts/index.ts';
 import type { StoredTable } from '../database/table.ts';
-import type { EventRules } from '../record/event-rules.ts';
+import type { EventRule } from '../record/event-rules.ts';
 import { AGENT_TABLES } from './agents/tables.ts';
 import { DEVICE_EVENTS } from './devices/events.ts';
 import { DEVICE_TABLES } from './devices/tables.ts';
@@ -25,7 +25,7 @@ export const FEATURE_TABLES: readonly StoredTable[] = [
 ];
 
 /** The rules of the events of all features of this package, which are stored when a feature is off again too. */
-export const FEATURE_EVENTS: EventRules = {
+export const FEATURE_EVENTS: Readonly<Record<FeatureEvents[keyof FeatureEvents]['type'], EventRule>> = {
   ...DEVICE_EVENTS,
   ...OPENID_EVENTS,
   ...PASSPORT_EVENTS,
