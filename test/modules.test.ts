@@ -103,6 +103,8 @@ const MODULES: Readonly<Record<string, string>> = {
   'bench/soak': 'public bench test *',
   'bench/trials':
     'public lib/contracts/duration lib/contracts/ends lib/features lib/outbox/end-reader lib/testing bench/chromium bench/soak/random test computed *',
+  'test/features.test': 'public * lib/database/table lib/features computed',
+  'test/harness/client': 'public lib/testing/complete-client',
   'test/harness/platform': 'public test * lib/testing/test-server',
   'test/harness/public-server': 'public test * lib/server/create-auth-server',
   'test/generated-client': 'public examples * test computed',

@@ -1,8 +1,11 @@
+import { globSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** The folders of the features. */
-export const FEATURES = ['agents', 'developer', 'devices', 'openid', 'passport', 'personal-tokens'] as const;
+export const FEATURES: readonly string[] = globSync('lib/features/*/', {
+  cwd: join(import.meta.dirname, '../..'),
+}).map((path) => basename(path));
 
 /** The lists of what ships: nothing else outside of its folder names a feature. */
 const LISTS = ['lib/index.ts', 'lib/features/shipped.ts', 'lib/features/tables.ts'];
