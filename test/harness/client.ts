@@ -1,29 +1,8 @@
 import type { Client } from 'koa-gatehouse';
 
+import { completeClient as complete } from '../../lib/testing/complete-client.ts';
+
 /** Completes a client, for tests that need one that is not registered. */
 export function completeClient(given: Pick<Client, 'id' | 'name'> & Partial<Client>): Client {
-  return {
-    clientUri: undefined,
-    logo: undefined,
-    verified: false,
-    source: 'manual',
-    grantType: 'authorization_code',
-    redirectUris: [],
-    postLogoutRedirectUris: [],
-    backchannelLogoutUri: undefined,
-    confidential: true,
-    keys: undefined,
-    native: false,
-    firstParty: false,
-    scopes: undefined,
-    roles: [],
-    permissions: [],
-    ownerId: undefined,
-    disabled: false,
-    disabledBy: undefined,
-    lifetimes: {},
-    createdAt: 0,
-    updatedAt: 0,
-    ...given,
-  };
+  return complete({ createdAt: 0, updatedAt: 0, ...given }, given.grantType ?? 'authorization_code');
 }
