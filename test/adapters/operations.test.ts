@@ -44,7 +44,11 @@ test('each method of a store is called by an operation, whose statements and pla
   );
   await fill(host, 'better-sqlite3', 1, 9);
   for (const run of Object.values(OPERATIONS)) await run(observed);
-  t.deepEqual(Object.keys(made).toSorted(), [...new Set(OF_FEATURES)].toSorted());
+  t.deepEqual(
+    OF_FEATURES.filter((name) => !(name in made)),
+    [],
+    'add an operation that opens the store, to REQUESTS or to OTHERS in test/adapters/operations.ts',
+  );
   const methods = methodsOf({ ...storage, ...made });
   t.true(methods.length > 60);
   const lacking = methods.filter((method) => !called.has(method) && !(method in READ_MUCH));
