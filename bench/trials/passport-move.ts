@@ -1,6 +1,6 @@
 /**
  * A Laravel app moves in while its clients call it and refresh: 1,000 apps, 10,000 users and 100,000 tokens in all states, in the tables
- * of Passport 8, 11 and 13 on each database. The clients of the app are imported, two nodes with the option `passport` start and are
+ * of Passport 8, 11 and 13 on each database. The clients of the app are imported, two nodes with `passport()` start and are
  * killed in between, and then the old server is left. Checked: no call is interrupted that the old server would have answered; each token
  * of each state gets the answer of the old server; nobody is asked for a consent again; each refresh token leads to one family.
  *
