@@ -34,6 +34,4 @@ export function createLimiters(
   };
 }
 
-export type ServerLimiters = ReturnType<typeof createLimiters>;
-
 const TOO_MANY_REQUESTS: GuardOutcome = Object.freeze({ admitted: false, code: 'too_many_requests' });

@@ -23,5 +23,3 @@ export function createLogin(
   });
   return { engine, provider, browserRequestOf, sessions };
 }
-
-export type ServerLogin = ReturnType<typeof createLogin>;
