@@ -12,7 +12,7 @@ import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { recordEvents } from './audit.ts';
 import { presentedAssertion, refuseReplays } from './client-assertion.ts';
 import { engineConfiguration, joinConfigurations } from './configuration.ts';
-import { rememberMiddleware } from './run.ts';
+import { silenceBodyWarning } from './body-warning.ts';
 import { createAdapterFactory } from './models.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
 import { knowGrants } from './grant-types.ts';
@@ -74,6 +74,7 @@ export function createProvider(
   added: readonly EnginePart[],
 ): Provider {
   const { appUsed, audit, clients, limiter } = parts;
+  silenceBodyWarning();
   const provider = new Provider(options.issuer, {
     ...joinConfigurations(engineConfiguration(options, parts), added),
     adapter: createAdapterFactory(clients, parts.clientKinds, added),
@@ -117,7 +118,6 @@ export function createProvider(
   preventOpenRedirects(provider);
   postResponses(provider, parts.pages);
   recordEvents(provider, audit, { appUsed, grants });
-  rememberMiddleware(provider);
   options.engine?.(provider);
   return provider;
 }

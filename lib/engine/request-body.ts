@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
 
 import type { Context } from 'koa';
 import type { KoaContextWithOIDC } from 'oidc-provider';
@@ -14,7 +13,6 @@ import type { TokenForm } from '../features/tokens.ts';
 import { originOf } from '../http/request-id.ts';
 import { requestOf } from './request.ts';
 import { answerUnavailable } from './response.ts';
-import { formRequest } from './form-request.ts';
 import { withoutSignInParameters } from './authorization-parameters.ts';
 import { clientOfHeader, hasScope, objectToForm, separateScopes } from './request-parameters.ts';
 import type { NameResources } from './resource-parameter.ts';
@@ -22,22 +20,19 @@ import type { NameResources } from './resource-parameter.ts';
 // The limit is the engine's own (shared/selective_body.js).
 const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
 
+/** How the parameters of a request are changed before the engine gets them. */
+interface FormChanges {
+  readonly nameResources: NameResources | undefined;
+  readonly unwrapToken: UnwrapToken;
+}
+
 /**
- * Reads the body of a request to an endpoint for clients, JSON or form, and passes it to the engine as an unread form,
+ * Reads the body of a request to an endpoint for clients, JSON or form, and passes it to the engine as a form that was read,
  * so that both content types are handled alike. Works in front of a host's body parser and behind one.
- *
- * @param rules.isStream - whether more than the engine itself may read the form
  */
 export async function readTokenBody(
   ctx: Context,
-  {
-    isStream,
-    ...changes
-  }: {
-    readonly isStream: boolean;
-    readonly nameResources: NameResources | undefined;
-    readonly unwrapToken: UnwrapToken;
-  },
+  changes: FormChanges,
   run: () => Promise<unknown>,
 ): Promise<unknown> {
   if (ctx.method === 'OPTIONS') return run();
@@ -45,8 +40,7 @@ export async function readTokenBody(
     ctx.set('Allow', 'POST, OPTIONS');
     return refuse(ctx, 405, `the ${requestOf(ctx).endpoint} endpoint takes POST requests only`);
   }
-  const hostRequest = ctx.req;
-  const named = clientOfHeader(hostRequest.headers.authorization);
+  const named = clientOfHeader(ctx.headers.authorization);
   let form: Form;
   try {
     const adapted = await adaptForm(ctx, await receiveForm(ctx), { ...changes, named });
@@ -61,13 +55,44 @@ export async function readTokenBody(
     // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
     return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
   }
-  setRequest(ctx, formRequest(hostRequest, form, { isStream, isNamed: named !== undefined }));
+  const takeBack = passOn(ctx, String(form), named !== undefined);
   try {
     return await run();
   } finally {
-    setRequest(ctx, hostRequest);
+    takeBack();
     if (named !== undefined && ctx.status === 401) challengeBasic(ctx);
   }
+}
+
+interface ReadRequest {
+  body?: unknown;
+  readable: boolean;
+}
+
+// One for all requests: V8 would keep a new one of each request in its old generation.
+const isForm = (): string => FORM;
+
+/**
+ * Hands the engine a form that was read. It takes the `body` of a request that is not readable, before that of `ctx.request`
+ * (shared/selective_body.js). The request is also the host's, whose parser may have set `body`.
+ *
+ * @param isNamed - the form names the client that the field `Authorization` names without a secret
+ * @returns what gives the request back as it was
+ */
+function passOn(ctx: Context, form: string, isNamed: boolean): () => void {
+  const { headers } = ctx.req;
+  const request: ReadRequest = ctx.req;
+  const { body, readable } = request;
+  const { authorization } = headers;
+  request.body = form;
+  request.readable = false;
+  ctx.request.is = isForm;
+  if (isNamed) delete headers.authorization;
+  return () => {
+    request.body = body;
+    request.readable = readable;
+    if (isNamed) headers.authorization = authorization;
+  };
 }
 
 /** As the engine does where it sees the header field: RFC 6749 section 5.2 requires it of a client that has sent one. */
@@ -84,13 +109,7 @@ function challengeBasic(ctx: Context): void {
 async function adaptForm(
   ctx: Context,
   form: Form,
-  {
-    nameResources,
-    named,
-    unwrapToken,
-  }: Pick<Parameters<typeof readTokenBody>[1], 'nameResources' | 'unwrapToken'> & {
-    readonly named: string | undefined;
-  },
+  { nameResources, named, unwrapToken }: FormChanges & { readonly named: string | undefined },
 ): Promise<Form | undefined> {
   const { endpoint } = requestOf(ctx);
   const isToken = endpoint === 'token';
@@ -132,10 +151,6 @@ async function readParameters(ctx: Context): Promise<Form> {
   const form = objectToForm(value);
   refuseDuplicates(text, countMembers(value));
   return form;
-}
-
-function setRequest(ctx: Context, request: IncomingMessage): void {
-  ctx.req = ctx.request.req = ctx.response.req = request;
 }
 
 function refuse(ctx: Context, status: number, description: string): void {

@@ -39,48 +39,29 @@ const HANDLER: ProxyHandler<EngineContext> = {
 /** Runs the engine on a request that was started, with what comes before and after it at its endpoint. */
 export type RunEngine = (engine: Provider, ctx: Context, next: Next) => Promise<unknown>;
 
-interface ComposedEngine {
-  readonly run: Middleware;
-  /** Whether the host has added middleware to the engine, which may read the request as any stream. */
-  readonly isStream: boolean;
-}
-
 /**
  * @param unwrapToken - changes the parameters of revocation and introspection requests before the engine reads them
  * @param options - how those of the other requests are changed
  */
 export function createRunEngine(unwrapToken: UnwrapToken, options: ReadParameters): RunEngine {
   // Composed once per engine. A new engine is made when the signing keys change.
-  const composed = new WeakMap<Provider, ComposedEngine>();
+  const composed = new WeakMap<Provider, Middleware>();
 
-  function composedOf(engine: Provider): ComposedEngine {
+  function composedOf(engine: Provider): Middleware {
     const known = composed.get(engine);
     if (known) return known;
-    const { middleware } = engine;
-    const own = ownMiddleware.get(engine) ?? [];
-    const isStream = middleware.length !== own.length || middleware.some((step, at) => step !== own[at]);
-    const made = { run: compose([...middleware]), isStream };
+    const made = compose([...engine.middleware]);
     composed.set(engine, made);
     return made;
   }
 
   return async function runEngine(engine, ctx, next) {
-    const { isStream, run } = composedOf(engine);
+    const run = composedOf(engine);
     const { endpoint } = requestOf(ctx);
     if (endpoint === 'authorization') readAuthorizationParameters(ctx, options);
     if (endpoint === undefined || endpoint === 'authorization') return run(ctx, next);
     return withCors(ctx, async () =>
-      readTokenBody(ctx, { unwrapToken, nameResources: options.nameResources, isStream }, async () =>
-        run(ctx, next),
-      ),
+      readTokenBody(ctx, { unwrapToken, nameResources: options.nameResources }, async () => run(ctx, next)),
     );
   };
-}
-
-// The middleware of each engine when it was made.
-const ownMiddleware = new WeakMap<Provider, readonly unknown[]>();
-
-/** Remembers the engine's own middleware, before the host adds any. */
-export function rememberMiddleware(engine: Provider): void {
-  ownMiddleware.set(engine, [...engine.middleware]);
 }

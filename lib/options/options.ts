@@ -239,7 +239,8 @@ export function authServerOptions<
     logger: optional(logger, stderrLogger),
     /**
      * Called with each new engine: at start, and again whenever the signing keys change. Add listeners and grant types here,
-     * because those that are added to `auth.provider` are lost when the engine is replaced.
+     * because those that are added to `auth.provider` are lost when the engine is replaced. Middleware finds the body of a request to an
+     * endpoint for clients as a form in `ctx.req.body`, and no stream.
      */
     engine: optional(fn<(provider: Provider) => void>()),
   };
