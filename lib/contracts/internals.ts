@@ -26,8 +26,7 @@ export interface ServerInternals {
   readonly apis: Map<string, string>;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly clientKinds: ClientKinds;
-  /** The paths that features answer. */
-  readonly places: readonly { readonly work: string | undefined; readonly counter?: RequestCounter }[];
+  readonly endpoints: readonly { readonly name: string; readonly counter?: RequestCounter }[];
   /** How the events of features are recorded and counted. */
   readonly eventRules: EventRules;
   /** Limits and counts the running requests, including those to the API. */

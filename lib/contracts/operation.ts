@@ -47,10 +47,22 @@ export interface EndpointOutcome {
   readonly seconds: Seconds;
 }
 
+/** What the log, the trace and the metrics say of the requests to an endpoint. */
+export interface LoggedEndpoint {
+  /** In log lines, metrics and the name of the trace span. */
+  readonly name: string;
+  /** Programs get JSON, also of an error; browsers get pages. */
+  readonly callers: 'clients' | 'browsers';
+  /** Whether its requests are logged. Failures always are. */
+  readonly isLogged: boolean;
+  /** The log line of a success. `undefined`: none. */
+  readonly success: { readonly level: 'info' | 'debug'; readonly outcome: 'issued' | 'answered' } | undefined;
+}
+
 /** The outcome of a request to any endpoint, with what only the log says of it. */
 export interface RequestOutcome {
   /** `undefined`: of the metadata, the keys, unknown paths and preflights, only failures are logged. */
-  readonly endpoint: EndpointOutcome['endpoint'] | 'authorization' | undefined;
+  readonly endpoint: LoggedEndpoint | undefined;
   readonly answer: Omit<EndpointOutcome, 'endpoint'>;
   /** Whether the client has to ask again, as a device has that polls. */
   readonly isPending?: boolean;

@@ -18,7 +18,7 @@ import {
 } from './request.ts';
 import type { OAuthError } from './request.ts';
 import { isPending } from './grant-types.ts';
-import type { GrantType } from './part.ts';
+import type { EndpointRule } from './endpoints.ts';
 import { besidesDefault } from './resource-parameter.ts';
 import { TooManyAttempts } from './response.ts';
 
@@ -29,8 +29,17 @@ import { TooManyAttempts } from './response.ts';
 export function recordEvents(
   provider: Provider,
   audit: AuditLog,
-  { appUsed, grants }: { readonly appUsed: LastUses['appUsed']; readonly grants: readonly GrantType[] },
+  {
+    appUsed,
+    endpoints,
+  }: { readonly appUsed: LastUses['appUsed']; readonly endpoints: readonly EndpointRule[] },
 ): void {
+  const records = {
+    authorization_refused: recordRefusedAuthorization,
+    token_refused(ctx: KoaContextWithOIDC, refused: OAuthError): void {
+      if (!isPending(ctx, refused.error)) recordRefusedToken(ctx, refused);
+    },
+  };
   provider.on('grant.success', (ctx) => {
     const { credential, issued } = requestOf(ctx);
     // Of a grant type of the host.
@@ -51,32 +60,20 @@ export function recordEvents(
     if (userId !== undefined && grantId !== undefined)
       appUsed({ id: grantId, userId, clientId }, credential?.grant.createdAt ?? now());
   });
-  provider.on('grant.error', (ctx, error) => {
-    const refused = refuse(ctx, error);
-    if (!isPending(ctx, refused.error)) recordRefusedToken(ctx, refused);
-  });
   provider.on('server_error', (ctx, failure) => {
     requestOf(ctx).failure = failure;
-    if (ctx.oidc.route !== 'token') return;
+    if (requestOf(ctx).endpoint.refusals?.record !== 'token_refused') return;
     recordRefusedToken(ctx, {
       error: errorOfFailure(failure),
       reason: `the server failed; see ${requestIdOf(requestOf(ctx).host)} in its log`,
     });
   });
-  provider.on('revocation.error', refuse);
-  provider.on('introspection.error', refuse);
-  for (const { beginsAt } of grants)
-    if (beginsAt !== undefined)
-      provider.on(`${beginsAt}.error` as 'authorization.error', (ctx, error) => {
-        recordRefusedAuthorization(ctx, refuse(ctx, error), undefined);
+  for (const { refusals } of endpoints)
+    if (refusals)
+      provider.on(refusals.event as 'authorization.error', (ctx, error) => {
+        const refused = refuse(ctx, error);
+        if (refusals.record) records[refusals.record](ctx, refused);
       });
-  provider.on('authorization.error', (ctx, error) => {
-    const refused = refuse(ctx, error);
-    // The browser sends this request again; the audit record is written for that one.
-    if (requestOf(ctx).mustRestart) return;
-    const { account, session } = ctx.oidc;
-    recordRefusedAuthorization(ctx, refused, account?.accountId ?? session?.accountId);
-  });
   provider.on('grant.revoked', (ctx, grantId) => {
     requestOf(ctx).revokedGrantId = grantId;
     const about = { clientId: clientIdOf(ctx), userId: grantOf(ctx)?.userId, grantId };
@@ -104,11 +101,11 @@ export function recordEvents(
     record(ctx, { type: 'token_refused', ...about, ...refused });
   }
 
-  function recordRefusedAuthorization(
-    ctx: KoaContextWithOIDC,
-    refused: OAuthError,
-    userId: string | undefined,
-  ): void {
+  function recordRefusedAuthorization(ctx: KoaContextWithOIDC, refused: OAuthError): void {
+    // The browser sends this request again; the audit record is written for that one.
+    if (requestOf(ctx).mustRestart) return;
+    const { account, session } = ctx.oidc;
+    const userId = account?.accountId ?? session?.accountId;
     record(ctx, { type: 'authorization_refused', clientId: clientIdOf(ctx), userId, ...refused });
   }
 

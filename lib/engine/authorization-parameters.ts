@@ -1,3 +1,6 @@
+import { parse, stringify } from 'node:querystring';
+import type { ParsedUrlQuery } from 'node:querystring';
+
 import type { Context } from 'koa';
 
 import { separatedScope } from './request-parameters.ts';
@@ -52,11 +55,24 @@ export interface ReadParameters {
  *
  * The prompt `select_account` is `login`: a browser has one login session, and the user who logs in is the selected one.
  */
-export function readAuthorizationParameters(
-  ctx: Context,
+export function readAuthorizationParameters(ctx: Context, options: ReadParameters): void {
+  const adapted = adaptAuthorization(ctx.query, options);
+  if (adapted !== ctx.query) ctx.query = adapted;
+  requestOf(ctx).parameters = ctx.query;
+}
+
+/** The same for those of a form. Returns the form that the engine gets. */
+export function readAuthorizationForm(ctx: Context, form: string, options: ReadParameters): string {
+  const parameters = adaptAuthorization(parse(form), options);
+  requestOf(ctx).parameters = parameters;
+  return stringify(parameters);
+}
+
+/** Returns `query` itself where nothing is changed. */
+function adaptAuthorization(
+  query: ParsedUrlQuery,
   { canPost, nameResources, openHint, signIn }: ReadParameters,
-): void {
-  const { query } = ctx;
+): ParsedUrlQuery {
   const {
     id_token_hint: hint,
     prompt,
@@ -82,11 +98,9 @@ export function readAuthorizationParameters(
     changed['id_token_hint'] = openHint(hint);
   const isRemoved = (name: string): boolean => !signsIn && isOfSignIn(name);
   const isChanged = Object.keys(changed).length > 0 || Object.keys(query).some(isRemoved);
-  if (isChanged) {
-    const kept = Object.entries(query).filter(([name]) => !isRemoved(name));
-    ctx.query = { ...Object.fromEntries(kept), ...changed };
-  }
-  requestOf(ctx).parameters = ctx.query;
+  if (!isChanged) return query;
+  const kept = Object.entries(query).filter(([name]) => !isRemoved(name));
+  return { ...Object.fromEntries(kept), ...changed };
 }
 
 function isOfSignIn(name: string): boolean {

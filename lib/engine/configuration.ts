@@ -5,7 +5,7 @@ import type { Secrets } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { ASSERTION_CONFIGURATION } from './client-assertion.ts';
 import { cookieScope, createCookieKeys, sessionCookie } from './cookie-keys.ts';
-import { ENDPOINTS } from './endpoints.ts';
+import { PATHS } from './endpoints.ts';
 import type { EnginePart } from './part.ts';
 import { createRenderError } from './render-error.ts';
 
@@ -18,7 +18,7 @@ export function engineConfiguration(
   const cookie = { httpOnly: true, sameSite: 'lax', signed: true, secure } as const;
   const { path } = cookieScope(options);
   return {
-    routes: { ...ENDPOINTS },
+    routes: { jwks: PATHS.jwks, end_session: PATHS.end_session },
     cookies: {
       keys: createCookieKeys(secrets),
       names: {

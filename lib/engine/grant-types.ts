@@ -4,8 +4,6 @@ import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 export interface KnownGrant {
   /** The value of `grant_type`. */
   readonly name: string;
-  /** The endpoint of the engine at which it begins, where there is one before the token endpoint. */
-  readonly beginsAt?: string;
   /** The errors that say that the client has to ask again. They are no refusals. */
   readonly pending?: readonly string[];
 }
@@ -21,11 +19,6 @@ export function knowGrants(provider: Provider, grants: readonly KnownGrant[]): v
 /** Whether a value of `grant_type` is a grant type of this server. */
 export function isGrantType({ oidc: { provider } }: KoaContextWithOIDC, name: string): boolean {
   return known.get(provider)!.has(name);
-}
-
-/** The grant type that begins at the endpoint of a request. */
-export function grantThatBegins({ oidc: { provider, route } }: KoaContextWithOIDC): string | undefined {
-  return route && [...known.get(provider)!.values()].find(({ beginsAt }) => beginsAt === route)?.name;
 }
 
 /** Whether an error says that the client has to ask again. */

@@ -11,8 +11,6 @@ export interface EnginePart {
   /** Its `features`, `routes` and `ttl` are joined with those of the other parts. */
   readonly configuration?: Configuration;
   readonly grants?: readonly GrantType[];
-  /** Changes the engine's complete response. */
-  respond?(ctx: KoaContextWithOIDC): void;
 }
 
 /** A grant of the token endpoint. The engine has authenticated the client, and checked that it may use the grant. */

@@ -15,6 +15,7 @@ import { engineConfiguration, joinConfigurations } from './configuration.ts';
 import { silenceBodyWarning } from './body-warning.ts';
 import { createAdapterFactory } from './models.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
+import type { EndpointRule } from './endpoints.ts';
 import { knowGrants } from './grant-types.ts';
 import type { EnginePart, GrantType, AuthenticatedTokenRequest } from './part.ts';
 import { postResponses } from './posted-response.ts';
@@ -52,6 +53,7 @@ export class Engine {
 export interface ProviderParts {
   readonly audit: AuditLog;
   readonly clients: ClientDirectory;
+  readonly endpoints: readonly EndpointRule[];
   readonly clientKinds: ClientKinds;
   /** Of failed authentications. */
   readonly limiter: Limiter<ClientAttempt> | undefined;
@@ -73,10 +75,13 @@ export function createProvider(
   parts: ProviderParts,
   added: readonly EnginePart[],
 ): Provider {
-  const { appUsed, audit, clients, limiter } = parts;
+  const { appUsed, audit, clients, endpoints, limiter } = parts;
   silenceBodyWarning();
   const provider = new Provider(options.issuer, {
-    ...joinConfigurations(engineConfiguration(options, parts), added),
+    ...joinConfigurations(engineConfiguration(options, parts), [
+      ...added,
+      { configuration: { routes: routesOf(endpoints) } },
+    ]),
     adapter: createAdapterFactory(clients, parts.clientKinds, added),
     jwks: { keys: [...parts.signingKeys()] },
   });
@@ -117,9 +122,15 @@ export function createProvider(
   for (const grant of grants) registerGrant(provider, grant);
   preventOpenRedirects(provider);
   postResponses(provider, parts.pages);
-  recordEvents(provider, audit, { appUsed, grants });
+  recordEvents(provider, audit, { appUsed, endpoints });
   options.engine?.(provider);
   return provider;
+}
+
+function routesOf(endpoints: readonly EndpointRule[]): Record<string, string> {
+  return Object.fromEntries(
+    endpoints.flatMap(({ engineRoute, path }) => (engineRoute && path ? [[engineRoute, path]] : [])),
+  );
 }
 
 /**
@@ -167,7 +178,7 @@ function registerGrant(provider: Provider, { handle, name, parameters }: GrantTy
  * Makes the engine reuse the client objects that it has built, for as long as the client directory caches their rows. The
  * engine's own cache holds a hundred clients, and hashes the stored metadata at each look-up.
  *
- * Disabled clients are hidden from the engine. Only the authorization endpoint finds those that are not stored. A client has one method of authentication for the engine, so a
+ * Disabled clients are hidden from the engine. Those that are not stored are found where a request may begin with them. A client has one method of authentication for the engine, so a
  * client with keys and secrets is built for the method that the request uses.
  */
 function cacheBuiltClients(
@@ -184,16 +195,15 @@ function cacheBuiltClients(
     if (typeof id !== 'string' || id === '') return undefined;
     const request = currentRequest();
     if (request) request.clientId ??= id;
-    const stored =
-      request?.endpoint === 'authorization'
-        ? await resolveClient(clients, id, request.host)
-        : await clients.find(id);
+    const stored = request?.endpoint.findsUnstoredClients
+      ? await resolveClient(clients, id, request.host)
+      : await clients.find(id);
     if (stored && request) {
       request.client = stored;
       request.clientSequence ??= stored.sequence;
     }
     if (!stored || stored.client.disabled) return undefined;
-    if (request && request.endpoint !== 'authorization' && !clients.isStored(stored)) return undefined;
+    if (request && !request.endpoint.findsUnstoredClients && !clients.isStored(stored)) return undefined;
     // Only of the client that authenticates, not of one whose token is introspected.
     const isCaller = request?.clientId === id;
     if (remoteKeys && isCaller) request.assertion = await assertionOf(stored, remoteKeys, request.host);

@@ -7,15 +7,13 @@ import type { PageError, Pages } from '../contracts/index.ts';
 import { GatehouseError, InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { isUnavailable } from '../http/unavailable.ts';
-import { isForClients } from './endpoints.ts';
 import { requestOf } from './request.ts';
 
 /** Renders the engine's errors: a page for users, and JSON at the endpoints for clients whatever their `Accept` field says. */
 export function createRenderError(pages: Pages): NonNullable<Configuration['renderError']> {
   return async (ctx, out, error) => {
     const request = requestOf(ctx);
-    const { route } = ctx.oidc;
-    if (isForClients(request.endpoint) || route === 'jwks' || route === 'discovery') {
+    if (request.endpoint.callers === 'clients') {
       ctx.body = out;
       return;
     }

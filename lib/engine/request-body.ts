@@ -13,16 +13,15 @@ import type { TokenForm } from '../features/tokens.ts';
 import { originOf } from '../http/request-id.ts';
 import { requestOf } from './request.ts';
 import { answerUnavailable } from './response.ts';
-import { withoutSignInParameters } from './authorization-parameters.ts';
+import { readAuthorizationForm, withoutSignInParameters } from './authorization-parameters.ts';
+import type { ReadParameters } from './authorization-parameters.ts';
 import { clientOfHeader, hasScope, objectToForm, separateScopes } from './request-parameters.ts';
-import type { NameResources } from './resource-parameter.ts';
 
 // The limit is the engine's own (shared/selective_body.js).
 const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
 
 /** How the parameters of a request are changed before the engine gets them. */
-interface FormChanges {
-  readonly nameResources: NameResources | undefined;
+interface FormChanges extends ReadParameters {
   readonly unwrapToken: UnwrapToken;
 }
 
@@ -38,7 +37,7 @@ export async function readTokenBody(
   if (ctx.method === 'OPTIONS') return run();
   if (ctx.method !== 'POST') {
     ctx.set('Allow', 'POST, OPTIONS');
-    return refuse(ctx, 405, `the ${requestOf(ctx).endpoint} endpoint takes POST requests only`);
+    return refuse(ctx, 405, `the ${requestOf(ctx).endpoint.name} endpoint takes POST requests only`);
   }
   const named = clientOfHeader(ctx.headers.authorization);
   let form: Form;
@@ -109,26 +108,33 @@ function challengeBasic(ctx: Context): void {
 async function adaptForm(
   ctx: Context,
   form: Form,
-  { nameResources, named, unwrapToken }: FormChanges & { readonly named: string | undefined },
+  { named, ...changes }: FormChanges & { readonly named: string | undefined },
 ): Promise<Form | undefined> {
-  const { endpoint } = requestOf(ctx);
-  const isToken = endpoint === 'token';
-  if (isToken && !nameResources && named === undefined && !hasScope(form)) return form;
-  const sent = new URLSearchParams(String(form));
-  const isOfToken = endpoint === 'revocation' || endpoint === 'introspection';
-  // At any other endpoint, an authorization begins.
-  const parameters = isToken || isOfToken ? sent : withoutSignInParameters(sent);
-  let isChanged = !isToken;
+  const { nameResources, unwrapToken } = changes;
+  const { as } = requestOf(ctx).endpoint.reads!;
+  if (as === 'grant' && !nameResources && named === undefined && !hasScope(form)) return form;
+  const parameters = new URLSearchParams(String(form));
+  let isChanged = false;
   // Another `client_id` beside it makes two, which the engine refuses.
   if (named !== undefined && parameters.get('client_id') !== named) {
     parameters.append('client_id', named);
     isChanged = true;
   }
   if (separateScopes(parameters)) isChanged = true;
-  if (isOfToken) {
-    if ((await unwrapToken(ctx, parameters)) === 'answered') return undefined;
-  } else if (nameResources?.(parameters)) isChanged = true;
-  return isChanged ? String(parameters) : form;
+  switch (as) {
+    case 'grant':
+      if (nameResources?.(parameters)) isChanged = true;
+      return isChanged ? String(parameters) : form;
+    case 'token':
+      return (await unwrapToken(ctx, parameters)) === 'answered' ? undefined : String(parameters);
+    case 'access':
+      nameResources?.(parameters);
+      return String(withoutSignInParameters(parameters));
+    case 'authorization':
+      return readAuthorizationForm(ctx, String(parameters), changes);
+    default:
+      return as satisfies never;
+  }
 }
 
 /** A form that is not changed here stays as received: it is not parsed and serialized again. */
@@ -181,7 +187,7 @@ export function createUnwrapToken(verify: VerifyAccessToken, forms: readonly Tok
     const form = forms.find((one) => one.isWellFormed(token));
     if (form) {
       const request = requestOf(ctx);
-      if (request.endpoint === 'revocation') {
+      if (request.endpoint.endsTokens) {
         await form.end(token, originOf(request.host));
         ctx.status = 200;
         ctx.set('Cache-Control', 'no-store');

@@ -17,8 +17,8 @@ import type {
 import { requestIdOf } from '../http/request-id.ts';
 import { isUnavailable } from '../http/unavailable.ts';
 import type { ResolvedResource } from '../options/resolved-options.ts';
-import type { Endpoint, EndpointPlace } from './endpoints.ts';
-import { grantThatBegins, isGrantType, isPending } from './grant-types.ts';
+import type { EndpointRule } from './endpoints.ts';
+import { isGrantType, isPending } from './grant-types.ts';
 
 /**
  * What is known of one request: each fact is written where it is found, and read from here afterwards. The engine calls the adapter
@@ -27,8 +27,7 @@ import { grantThatBegins, isGrantType, isPending } from './grant-types.ts';
 export interface EngineRequest {
   /** The host's context of the same request. */
   readonly host: Context;
-  /** `undefined`: an endpoint whose requests are not logged. */
-  readonly endpoint: Endpoint | undefined;
+  readonly endpoint: EndpointRule;
   /** The value of `performance.now()` when the request was handed to the engine. */
   readonly startedAt: Milliseconds;
 
@@ -154,11 +153,7 @@ interface WithRequest {
 }
 
 /** Attaches a new request state to the engine's context. */
-export function startRequest(
-  engineContext: object,
-  host: Context,
-  endpoint: Endpoint | undefined,
-): EngineRequest {
+export function startRequest(engineContext: object, host: Context, endpoint: EndpointRule): EngineRequest {
   const request: EngineRequest = { host, endpoint, startedAt: performance.now() };
   (engineContext as WithRequest)[REQUEST] = request;
   return request;
@@ -203,11 +198,12 @@ export function grantOf(ctx: KoaContextWithOIDC): { id: string; userId: string }
   return grant?.clientId === ctx.oidc.client?.clientId ? grant : undefined;
 }
 
-/** The grant type that a request to the token or the device authorization endpoint asks for, of those of this server. */
+/** The grant type that a request asks for, of those of this server. */
 export function requestedGrantType(ctx: KoaContextWithOIDC): string | undefined {
-  const { params, route } = ctx.oidc;
-  const grantType = route === 'token' ? params?.['grant_type'] : undefined;
-  return typeof grantType === 'string' && isGrantType(ctx, grantType) ? grantType : grantThatBegins(ctx);
+  const { grantType: ofEndpoint } = requestOf(ctx).endpoint;
+  if (!ofEndpoint?.isSent) return ofEndpoint?.name;
+  const grantType = ctx.oidc.params?.['grant_type'];
+  return typeof grantType === 'string' && isGrantType(ctx, grantType) ? grantType : undefined;
 }
 
 /**
@@ -222,7 +218,7 @@ export function outcomeOf(engineContext: Context, request: EngineRequest): Reque
   // The browser sends a request that must restart again.
   const oauthError = mustRestart ? undefined : refused;
   return {
-    endpoint: isPreflight(engineContext) ? undefined : endpoint,
+    endpoint: isPreflight(engineContext) || !endpoint.isLogged ? undefined : endpoint,
     answer: {
       requestId: requestIdOf(host),
       clientId: oidcContext ? clientIdOf(oidcContext) : clientId,
@@ -242,11 +238,11 @@ export function outcomeOf(engineContext: Context, request: EngineRequest): Reque
 /** The outcome of a request that was refused before it began. */
 export function refusedOutcome(
   ctx: Context,
-  work: EndpointPlace['work'],
+  endpoint: EndpointRule,
   { error, reason, status }: OAuthError & { readonly status: number },
 ): RequestOutcome {
   return {
-    endpoint: isPreflight(ctx) || work === 'page' ? undefined : work,
+    endpoint: isPreflight(ctx) || !endpoint.isLogged ? undefined : endpoint,
     answer: {
       requestId: requestIdOf(ctx),
       clientId: undefined,

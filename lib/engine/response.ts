@@ -19,8 +19,7 @@ export async function completeResponse(
   const { failure } = request;
   // The engine has one answer to all failures, and no option for another (helpers/err_out.js).
   if (failure !== undefined && isUnavailable(failure)) return answerUnavailable(ctx);
-  // RFC 7009 does not define the body; clients that parse each response as JSON fail on an empty one.
-  if (ctx.oidc.route === 'revocation' && ctx.status === 200) ctx.body = {};
+  if (ctx.status === 200) request.endpoint.complete?.(ctx);
 }
 
 /** Whether client authentication failed (RFC 6749 section 5.2). */
@@ -112,13 +111,13 @@ function answerTooManyAttempts(ctx: KoaContextWithOIDC, cause: TooManyAttemptsEr
 export async function withCors(ctx: Context, next: Next): Promise<unknown> {
   // Koa's `response.headers` would copy them.
   if (ctx.res.getHeaderNames().some((name) => name.startsWith('access-control-'))) return next();
-  const { endpoint } = requestOf(ctx);
+  const isReadable = requestOf(ctx).endpoint.readableFrom === 'origins of the client';
   const origin = ctx.get('Origin');
   if (ctx.method === 'OPTIONS') {
     ctx.status = 204;
     ctx.set('Allow', 'POST, OPTIONS');
-    if (endpoint === 'token') ctx.vary('Origin');
-    if (endpoint === 'token' && origin !== '') allowPreflight(ctx, origin);
+    if (isReadable) ctx.vary('Origin');
+    if (isReadable && origin !== '') allowPreflight(ctx, origin);
     return undefined;
   }
   await next();
@@ -126,7 +125,7 @@ export async function withCors(ctx: Context, next: Next): Promise<unknown> {
   ctx.remove('Access-Control-Allow-Origin');
   ctx.remove('Access-Control-Expose-Headers');
   const client = 'oidc' in ctx ? (ctx as unknown as KoaContextWithOIDC).oidc.client : undefined;
-  if (endpoint === 'token' && isClientOrigin(client, origin)) ctx.set('Access-Control-Allow-Origin', origin);
+  if (isReadable && isClientOrigin(client, origin)) ctx.set('Access-Control-Allow-Origin', origin);
   return undefined;
 }
 

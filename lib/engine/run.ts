@@ -58,10 +58,16 @@ export function createRunEngine(unwrapToken: UnwrapToken, options: ReadParameter
   return async function runEngine(engine, ctx, next) {
     const run = composedOf(engine);
     const { endpoint } = requestOf(ctx);
-    if (endpoint === 'authorization') readAuthorizationParameters(ctx, options);
-    if (endpoint === undefined || endpoint === 'authorization') return run(ctx, next);
-    return withCors(ctx, async () =>
-      readTokenBody(ctx, { unwrapToken, nameResources: options.nameResources }, async () => run(ctx, next)),
-    );
+    switch (endpoint.reads?.from) {
+      case 'form':
+        return withCors(ctx, async () =>
+          readTokenBody(ctx, { ...options, unwrapToken }, async () => run(ctx, next)),
+        );
+      case 'query':
+        readAuthorizationParameters(ctx, options);
+        return run(ctx, next);
+      default:
+        return run(ctx, next);
+    }
   };
 }

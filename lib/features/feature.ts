@@ -6,7 +6,7 @@ import type { ClientSourceHooks } from '../clients/sources.ts';
 import type { BundledPages, Client, FurtherField, Seconds, Storage } from '../contracts/index.ts';
 import type { EnginePart, GrantType } from '../engine/part.ts';
 import type { FindForeignRefreshToken } from '../engine/request.ts';
-import type { FeaturePlace } from '../engine/places.ts';
+import type { EndpointRow } from '../engine/places.ts';
 import type { Findings } from '../findings/finding.ts';
 import type { AnyFeature } from '../options/features.ts';
 import type { EventRule } from '../record/event-rules.ts';
@@ -102,8 +102,8 @@ export interface Installed<Api extends object = object> extends Work {
   readonly grantTypes?: (parts: GrantParts) => readonly GrantType[];
   /** What it adds to the response with the tokens of a user. */
   readonly addToResponse?: AddToResponse;
-  /** The paths that it answers, below the mount path, before those of the core. */
-  readonly places?: readonly FeaturePlace[];
+  /** The rows that it adds to the table of endpoints, before those of the core. Their paths are below the mount path. */
+  readonly endpoints?: readonly EndpointRow[];
   /** The members that it adds to the server's metadata (RFC 8414). @param announced - those of the engine */
   readonly metadata?: (announced: Readonly<Record<string, unknown>>) => object;
   /** Its pages, for the bundled ones. Imported on demand, so that a server with pages of its own loads none. */

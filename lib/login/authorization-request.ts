@@ -9,7 +9,7 @@ import { seal, unseal } from '../keys/seal.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { ENDPOINTS } from '../engine/endpoints.ts';
+import { PATHS } from '../engine/endpoints.ts';
 
 /** An authorization request that the engine has checked and that waits for the user to log in or to consent. */
 export interface AuthorizationRequest {
@@ -116,7 +116,7 @@ export function createAuthorizationRequests(
   }
 
   const urlOf = (parameters: Readonly<Record<string, string>>): string =>
-    `${issuer}${ENDPOINTS.authorization}?${queryOf(parameters)}`;
+    `${issuer}${PATHS.authorization}?${queryOf(parameters)}`;
 
   return {
     start(request) {

@@ -2,7 +2,7 @@ import type { FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 
 import { now } from '../contracts/clock.ts';
 import type { UserStore } from '../contracts/index.ts';
-import { ENDPOINTS } from '../engine/endpoints.ts';
+import { PATHS } from '../engine/endpoints.ts';
 import { errors, interactionPolicy } from '../engine/oidc-provider.ts';
 import type { EnginePart } from '../engine/part.ts';
 import { requestOf } from '../engine/request.ts';
@@ -45,7 +45,7 @@ export function loginPart(
       interactions: {
         policy: createPrompts(options.login.currentUser),
         url: async (ctx, { prompt, session }) =>
-          `${basePath}${ENDPOINTS.interaction}/${requests.start({
+          `${basePath}${PATHS.interaction}/${requests.start({
             prompt: prompt.name as AuthorizationRequest['prompt'],
             reasons: prompt.reasons,
             parameters: parametersOf(ctx) as Record<string, string>,

@@ -18,7 +18,7 @@ import { withoutPrompts } from './authorization-request.ts';
 import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
 import { CONSENT_PROOF, DENIAL, storeConsent, toConsentProof, toDenialProof } from './consent.ts';
 import { POSTED } from '../engine/authorization-parameters.ts';
-import { ENDPOINTS } from '../engine/endpoints.ts';
+import { PATHS } from '../engine/endpoints.ts';
 import type { BrowserRequestOf, HostLogin, LoginSessions, OpenInteraction } from './login-session.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
 import { originOf, requestIdOf } from '../http/request-id.ts';
@@ -198,7 +198,7 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
   }
 
   function pathOf(uid: string): string {
-    return `${basePath}${ENDPOINTS.interaction}/${uid}`;
+    return `${basePath}${PATHS.interaction}/${uid}`;
   }
 
   /**

@@ -15,7 +15,7 @@ import type { Authentication } from '../options/options.ts';
 import { requireUserId } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
-import { ENDPOINTS } from '../engine/endpoints.ts';
+import { PATHS } from '../engine/endpoints.ts';
 import { originOf } from '../http/request-id.ts';
 import type { AuthorizationRequest } from './authorization-request.ts';
 import { findSession, sessionEnd, toLoginSession } from './session-model.ts';
@@ -212,7 +212,7 @@ export function createLoginSessions(
     },
     loginUrl(returnTo, again) {
       const path = pathHere(returnTo, origin);
-      const url = new URL(loginUrl ?? origin + basePath + ENDPOINTS.login);
+      const url = new URL(loginUrl ?? origin + basePath + PATHS.login);
       // A full URL, because the host's login page may be on another origin.
       if (path !== undefined)
         url.searchParams.set('return_to', loginUrl === undefined ? path : origin + path);

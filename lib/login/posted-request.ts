@@ -1,13 +1,13 @@
 import type { Middleware } from 'koa';
 
 import { BodyError } from '../errors.ts';
-import { ENDPOINTS } from '../engine/endpoints.ts';
+import { PATHS } from '../engine/endpoints.ts';
 import { readForm } from '../http/form.ts';
 import type { AuthorizationRequests } from './authorization-request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 /** The endpoints for browsers to which apps may post (OpenID Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0 section 2). */
-const POSTED: ReadonlySet<string> = new Set([ENDPOINTS.authorization, ENDPOINTS.end_session]);
+const POSTED: ReadonlySet<string> = new Set([PATHS.authorization, PATHS.end_session]);
 
 // Node accepts 16 KiB of header fields together with the URL.
 const MAX_QUERY = 13_000;

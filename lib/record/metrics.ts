@@ -97,17 +97,17 @@ export interface Metrics {
  */
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
   const { register = new Registry() } = readOptions(METRICS, options, 'createMetrics()');
-  const { clientKinds, concurrencyLimit, eventRules, places } = internalsOf(auth);
+  const { clientKinds, concurrencyLimit, endpoints, eventRules } = internalsOf(auth);
   const create = creatorIn([register]);
   const countToken = tokenCounter(
     create,
     new Set(['refresh_token', ...[...clientKinds.on.values()].flatMap(({ grantTypes }) => grantTypes)]),
   );
-  const countPlace = placeCounter(create, places);
+  const countOther = endpointCounter(create, endpoints);
   const stopObserving = auth.observe({
     answered(outcome) {
       if (outcome.endpoint === 'token') countToken(outcome);
-      else countPlace(outcome);
+      else countOther(outcome);
     },
     guarded: guardCounter(create),
   });
@@ -269,16 +269,14 @@ function tokenCounter(
   };
 }
 
-function placeCounter(
+function endpointCounter(
   { counter }: Creator,
-  places: ServerInternals['places'],
+  endpoints: ServerInternals['endpoints'],
 ): (outcome: EndpointOutcome) => void {
-  const counted = places.flatMap((place) => (place.counter ? [{ ...place.counter, work: place.work }] : []));
   const counters = new Map(
-    [...new Map(counted.map((one) => [one.work, one])).values()].map(({ help, name, work }) => [
-      String(work),
-      counter(name, help, 'error'),
-    ]),
+    endpoints.flatMap(({ counter: counted, name }) =>
+      counted ? [[name, counter(counted.name, counted.help, 'error')] as const] : [],
+    ),
   );
   return ({ endpoint, error = 'none' }) => counters.get(endpoint)?.inc({ error });
 }

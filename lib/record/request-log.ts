@@ -12,7 +12,7 @@ export function createReport(
   return (outcome, span) => {
     const { answer, endpoint, failure } = outcome;
     logOutcome(logger, outcome);
-    if (endpoint !== undefined && endpoint !== 'authorization') observers.answered?.({ endpoint, ...answer });
+    if (endpoint?.callers === 'clients') observers.answered?.({ endpoint: endpoint.name, ...answer });
     span?.set({
       'http.response.status_code': answer.status,
       'error.type': answer.error,
@@ -38,10 +38,10 @@ function logOutcome(
   { answer, endpoint, failure, isPending, reason, revokedGrantId }: RequestOutcome,
 ): void {
   const { clientId, error, grantType, requestId, seconds, status } = answer;
-  const write = (level: keyof Logger, outcome: string, message = `${endpoint} ${outcome}`): void => {
+  const write = (level: keyof Logger, outcome: string, message = `${endpoint?.name} ${outcome}`): void => {
     const fields = {
       request_id: requestId,
-      endpoint,
+      endpoint: endpoint?.name,
       outcome,
       client_id: clientId,
       grant_type: grantType,
@@ -59,17 +59,8 @@ function logOutcome(
   if (isPending === true) return write('debug', 'polled');
   if (endpoint === undefined) return undefined;
   if (reason !== undefined) return write(revokedGrantId === undefined ? 'info' : 'warn', 'refused');
-  switch (endpoint) {
-    case 'token':
-      return write('info', 'issued');
-    case 'introspection':
-    case 'userinfo':
-      return write('debug', 'answered');
-    case 'authorization':
-      return undefined;
-    default:
-      return write('info', 'answered');
-  }
+  const { success } = endpoint;
+  return success && write(success.level, success.outcome);
 }
 
 /** Writes a log line, at `info`, for each login, failed login, throttled login and logout. */

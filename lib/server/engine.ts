@@ -7,6 +7,7 @@ import { originOf } from '../http/request-id.ts';
 import { loginPart } from '../login/engine-part.ts';
 import { createInteractionFlow } from '../login/interactions.ts';
 import { checkPages } from '../options/ports.ts';
+import { endpointsOf } from '../engine/places.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
 import type { GrantParts } from '../token/exchange.ts';
@@ -71,6 +72,7 @@ export async function startEngine<U extends User>(
       {
         audit,
         clients: directory,
+        endpoints: endpointsOf(features),
         clientKinds: parts.clientKinds,
         limiter: limiters.clients,
         pages,

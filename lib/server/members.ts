@@ -6,6 +6,7 @@ import { INTERNALS } from '../contracts/internals.ts';
 import { sessionCookie } from '../engine/cookie-keys.ts';
 import { eventRulesOf, examinationsOf, featuresOf } from '../features/known.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
+import { endpointsOf } from '../engine/places.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { rotationDelay } from '../options/tokens.ts';
 import { boolean } from '../options/values.ts';
@@ -121,7 +122,7 @@ export function createMembers<
       audit,
       concurrencyLimit,
       clientKinds,
-      places: features.flatMap(({ places = [] }) => places),
+      endpoints: endpointsOf(features),
       eventRules: eventRulesOf(featuresOf(options)),
       limitCallers: limiters.limitCallers,
       logger,

@@ -10,10 +10,9 @@ import { requestIdOf, sendRequestId } from '../http/request-id.ts';
 import { logFailure } from '../http/unavailable.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { createReport } from '../record/request-log.ts';
-import { ENDPOINTS, isForClients } from '../engine/endpoints.ts';
-import type { Endpoint, EndpointPlace } from '../engine/endpoints.ts';
-import { createPlaceOf } from '../engine/places.ts';
-import type { FeaturePlace } from '../engine/places.ts';
+import type { EndpointRule } from '../engine/endpoints.ts';
+import { createPlaceOf, endpointsOf } from '../engine/places.ts';
+import type { EndpointRow } from '../engine/places.ts';
 import { createEngineContext, createRunEngine } from '../engine/run.ts';
 import { outcomeOf, refusedOutcome, startRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
@@ -63,10 +62,7 @@ export function createMount(
     },
   );
   const serveResourceMetadata = createResourceMetadata(options);
-  const placeOf = createPlaceOf(
-    options,
-    features.flatMap(({ places = [] }) => places),
-  );
+  const placeOf = createPlaceOf(options, endpointsOf(features));
   const redirectPosted = options.aboutUser && createRedirectPosted(options, parts.requests);
   const warnOfOtherOrigin = createOriginWarning(options);
 
@@ -84,50 +80,54 @@ export function createMount(
     return place === undefined ? next() : handle(ctx, next, below!, place);
   };
 
-  async function handle(ctx: Context, next: Next, path: string, place: FeaturePlace): Promise<unknown> {
+  async function handle(ctx: Context, next: Next, path: string, place: EndpointRow): Promise<unknown> {
+    const isForBrowsers = place.callers === 'browsers';
     if (!place.mayBeHosts && hasTooManyParameters(ctx)) {
       // The error page reads the query for its language.
       await atUrl(ctx, path, async () => refuse(ctx, place, QUERY_TOO_LONG));
       return sendRequestId(ctx);
     }
-    if (place.work === 'authorization' || place.work === 'page') warnOfOtherOrigin(ctx);
+    if (isForBrowsers) warnOfOtherOrigin(ctx);
     const isAnswered = await atPath(ctx, path, async () => {
-      const { work } = place;
       // The metadata, the keys and unknown paths are not counted by the concurrency limit.
-      if (work === undefined) return answer(ctx, place);
+      if (!place.isLimited) return answer(ctx, place);
       // Not the path of the request, below which its client can write anything. The pages have more paths than this table knows.
-      const route =
-        work === 'page'
-          ? undefined
-          : `${paths.mount}${place.route ?? ENDPOINTS[work as keyof typeof ENDPOINTS]}`;
+      const route = place.path && paths.mount + place.path;
       return concurrencyLimit.run(
         ctx,
-        async () => record.trace(`gatehouse.${work}`, async (span) => answer(ctx, place, span), route),
+        async () => record.trace(`gatehouse.${place.name}`, async (span) => answer(ctx, place, span), route),
         async (overload) => refuse(ctx, place, overloadRefusal(overload)),
       );
     });
     if (!isAnswered) return next();
-    if (place.work === undefined) concurrencyLimit.limitSending(ctx.res);
-    if (place.work === 'page' || place.work === 'authorization') keepOpener(ctx);
+    if (!place.isLimited) concurrencyLimit.limitSending(ctx.res);
+    if (isForBrowsers) keepOpener(ctx);
     sendRequestId(ctx);
     return undefined;
   }
 
-  async function refuse(ctx: Context, place: EndpointPlace, refusal: Refusal): Promise<true> {
-    report(refusedOutcome(ctx, place.work, refusal));
+  async function refuse(ctx: Context, place: EndpointRule, refusal: Refusal): Promise<true> {
+    report(refusedOutcome(ctx, place, refusal));
     return refuseRequest(pages, ctx, place, refusal);
   }
 
   /** Resolves to `false` when nobody has answered. */
-  async function answer(ctx: Context, place: FeaturePlace, span?: WorkSpan): Promise<boolean> {
-    const { hasEngine, work } = place;
-    if (place.answer)
-      return answerItself(ctx, work as Endpoint, span, async (request) => place.answer!(ctx, request));
-    if (redirectPosted && ctx.method === 'POST' && !isForClients(work)) {
+  async function answer(ctx: Context, place: EndpointRow, span?: WorkSpan): Promise<boolean> {
+    if (redirectPosted && ctx.method === 'POST' && place.callers === 'browsers') {
       if (await showPage(ctx, span, redirectPosted)) return true;
     }
-    if (work !== undefined && work !== 'page') return runEngine(ctx, work, span);
-    return (await showPage(ctx, span)) || (hasEngine && runEngine(ctx, undefined, span));
+    if (place.answeredBy === 'itself') return answerItself(ctx, place, span);
+    const { answeredBy } = place;
+    switch (answeredBy) {
+      case 'engine':
+        return runEngine(ctx, place, span);
+      case 'pages':
+        return showPage(ctx, span);
+      case 'pages or engine':
+        return (await showPage(ctx, span)) || runEngine(ctx, place, span);
+      default:
+        return answeredBy satisfies never;
+    }
   }
 
   async function showPage(
@@ -162,19 +162,18 @@ export function createMount(
   /** Answers at an endpoint that is not the engine's. */
   async function answerItself(
     ctx: Context,
-    endpoint: Endpoint,
+    endpoint: Extract<EndpointRow, { answeredBy: 'itself' }>,
     span: WorkSpan | undefined,
-    respond: (request: EngineRequest) => Promise<void>,
   ): Promise<true> {
     const request = startRequest(ctx, ctx, endpoint);
-    await respond(request);
+    await endpoint.answer(ctx, request);
     report(outcomeOf(ctx, request), span);
     return true;
   }
 
   async function runEngine(
     ctx: Context,
-    endpoint: Endpoint | undefined,
+    endpoint: EndpointRule,
     span: WorkSpan | undefined,
   ): Promise<boolean> {
     const provider = engine.provider();
@@ -193,7 +192,7 @@ export function createMount(
         throw error;
       }
     }
-    if (endpoint === 'authorization') completeAuthorization(engineContext, request, provider);
+    if (endpoint.reads?.from === 'query') completeAuthorization(engineContext, request, provider);
     report(outcomeOf(engineContext, request), span);
     if (!request.hasPage) {
       ctx.status = engineContext.status;
@@ -233,8 +232,7 @@ export function createMount(
       });
     } else {
       await completeResponse(engineContext, request, limiters.clients);
-      for (const feature of features) feature.engine?.respond?.(engineContext);
-      if (engineContext.oidc.route === 'revocation' && engineContext.status === 200) forgetRevoked(request);
+      if (request.endpoint.endsTokens && engineContext.status === 200) forgetRevoked(request);
     }
   }
 
@@ -285,7 +283,7 @@ function pathBelow(mountPath: string, path: string): string | undefined {
 function insertedWellKnown(
   { basePath }: Pick<ResolvedOptions, 'basePath'>,
   path: string,
-  placeOf: (path: string) => EndpointPlace | undefined,
+  placeOf: (path: string) => EndpointRule | undefined,
 ): string | undefined {
   if (basePath === '' || !path.endsWith(basePath)) return undefined;
   const wellKnown = path.slice(0, -basePath.length);

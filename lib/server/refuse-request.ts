@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 
 import type { Overload, Pages } from '../contracts/index.ts';
-import type { EndpointPlace } from '../engine/endpoints.ts';
+import type { EndpointRule } from '../engine/endpoints.ts';
 import { TOO_MANY_PARAMETERS } from '../http/query.ts';
 import { requestIdOf } from '../http/request-id.ts';
 import { OVERLOAD_REASONS, overloadHeaders } from '../limits/concurrency-limit.ts';
@@ -36,10 +36,10 @@ export function overloadRefusal(overload: Overload): Refusal {
 export async function refuseRequest(
   pages: Pages,
   ctx: Context,
-  { work }: Pick<EndpointPlace, 'work'>,
+  { callers }: Pick<EndpointRule, 'callers'>,
   { error, headers, reason, status }: Refusal,
 ): Promise<true> {
-  if (work === 'page' || work === 'authorization') {
+  if (callers === 'browsers') {
     const description = status < 500 ? reason : '';
     await pages.error(ctx, { status, error, description, reference: requestIdOf(ctx) });
   } else {

@@ -83,7 +83,7 @@ export function tokenPart(parts: TokenParts): EnginePart {
         // The engine stores none here; it prints a notice about each lifetime that is left out.
         Grant: lifetimes.refreshToken,
       },
-      revokeGrantPolicy: (ctx) => !(ctx.oidc.route === 'revocation' && ctx.oidc.entities.AccessToken),
+      revokeGrantPolicy: (ctx) => !(requestOf(ctx).endpoint.endsTokens && ctx.oidc.entities.AccessToken),
       extraTokenClaims: createHostTokenClaims(clients),
     },
   };

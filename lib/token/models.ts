@@ -58,7 +58,7 @@ export function refreshTokenAdapter(
   return {
     async find(value) {
       const request = currentRequest();
-      const isEnd = request?.endpoint === 'revocation';
+      const isEnd = request?.endpoint.endsTokens === true;
       const foreign =
         request && foreignParts.finders.length > 0
           ? await unlessInvalid(async () => findForeign(value, foreignParts, request, isEnd))
@@ -219,7 +219,7 @@ export function accessTokenAdapter(
       const { accessTokenClaims: claims, introspected } = request ?? {};
       if (principal === 'user' && introspected?.jti === id) return introspected;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
-      if (request?.endpoint === 'revocation') return findToRevoke(claims);
+      if (request?.endpoint.endsTokens === true) return findToRevoke(claims);
       const usable = await findUsable(subjectOf(claims), {
         findUser: async (userId) => users.find(userId),
         isActive: async () => isActive(claims),

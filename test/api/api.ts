@@ -69,7 +69,7 @@ export function authOf(
       audit: { record() {} },
       concurrencyLimit,
       clientKinds: clientKindsOf([]),
-      places: [],
+      endpoints: [],
       eventRules: {},
       limitCallers,
       logger,

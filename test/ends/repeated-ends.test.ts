@@ -6,7 +6,7 @@ import type { InteractionFlow } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
-import { ENDPOINTS } from '../../lib/engine/endpoints.ts';
+import { PATHS } from '../../lib/engine/endpoints.ts';
 import { startDeveloperPlatform } from '../developer/developers.ts';
 import { passTime } from '../harness/clock.ts';
 import { recordingLogger } from '../harness/platform.ts';
@@ -130,7 +130,7 @@ test('every public way to end something is among them', (t) => {
   const atEndpoints = ['DELETE /oauth/register/:id', 'GET /oauth/logout', 'POST /oauth/revoke'];
   t.deepEqual([...new Set(tested)].toSorted(), [...members, ...new Set(ending), ...atEndpoints].toSorted());
   t.deepEqual(
-    Object.values(ENDPOINTS).filter((path) => !OTHER_ENDPOINTS.has(path)),
+    Object.values(PATHS).filter((path) => !OTHER_ENDPOINTS.has(path)),
     ['/oauth/revoke', '/oauth/logout'],
   );
 });

@@ -1,7 +1,8 @@
 import type { ClientSourceHooks } from '../../clients/sources.ts';
 import { createAttemptIds, createLimiter, createNodeLimiter } from '../../limits/limiter.ts';
 import type { Limit } from '../../limits/limiter.ts';
-import type { FeaturePlace } from '../../engine/places.ts';
+import { OWN } from '../../engine/endpoints.ts';
+import type { EndpointRow } from '../../engine/places.ts';
 import type { Core, CoreBase } from '../core.ts';
 import type { Installed, Opened } from '../feature.ts';
 import { createDocumentLookup } from './document-lookup.ts';
@@ -25,9 +26,9 @@ export async function openAgents(base: CoreBase, settings: AgentSettings): Promi
 
 export async function installAgents(core: Core, settings: AgentSettings): Promise<Installed> {
   const { documents, registration } = policiesOf(settings, core.options);
-  const places = registration && (await registrationPlaces(core, registration));
+  const endpoints = registration && (await registrationEndpoints(core, registration));
   return {
-    ...(places && { places }),
+    ...(endpoints && { endpoints }),
     metadata: () => ({
       ...(registration && { registration_endpoint: core.options.issuer + REGISTRATION_PATH }),
       ...(documents && { client_id_metadata_document_supported: true }),
@@ -43,7 +44,7 @@ async function ofRegistrations({ storage }: CoreBase): Promise<ClientSourceHooks
   };
 }
 
-async function registrationPlaces(core: Core, policy: RegistrationPolicy): Promise<FeaturePlace[]> {
+async function registrationEndpoints(core: Core, policy: RegistrationPolicy): Promise<EndpointRow[]> {
   const { audit, clients, options, storage } = core;
   const { issuer } = options;
   const registrations = await storage.store('registrations', registrationStore);
@@ -69,22 +70,24 @@ async function registrationPlaces(core: Core, policy: RegistrationPolicy): Promi
     name: 'gatehouse_registration_requests_total',
     help: 'Requests of apps to register themselves, or to manage their registration.',
   };
-  const work = 'registration';
+  const ofRegistration = {
+    ...OWN,
+    name: 'registration',
+    success: { level: 'info', outcome: 'answered' },
+  } as const;
   return [
     {
+      ...ofRegistration,
       pattern: /^\/oauth\/register\/?$/i,
-      work,
-      hasEngine: false,
-      route: REGISTRATION_PATH,
+      path: REGISTRATION_PATH,
       counter,
       answer: async (ctx, request) => answer(ctx, request, undefined),
     },
     {
       // The configuration endpoint of a client (RFC 7592).
+      ...ofRegistration,
       pattern: OF_CLIENT,
-      work,
-      hasEngine: false,
-      route: `${REGISTRATION_PATH}/:client_id`,
+      path: `${REGISTRATION_PATH}/:client_id`,
       answer: async (ctx, request) => answer(ctx, request, OF_CLIENT.exec(ctx.path)?.[1]),
     },
   ];

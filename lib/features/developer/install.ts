@@ -2,6 +2,7 @@ import { createFindClientPermissions } from '../../access/principal.ts';
 import { NO_FURTHER_FIELDS } from '../../clients/further-fields.ts';
 import { ConfigError } from '../../errors.ts';
 import { originOf } from '../../http/request-id.ts';
+import { PAGE } from '../../engine/endpoints.ts';
 import type { Core } from '../core.ts';
 import type { Installed } from '../feature.ts';
 import { createDeveloperArea } from './area.ts';
@@ -34,7 +35,7 @@ export function installDeveloper(
   return {
     api: { developer },
     ...(path !== undefined && {
-      places: [{ path, work: 'page', hasEngine: false }],
+      endpoints: [{ ...PAGE, area: path }],
       pages: async () => (await import('./pages.ts')).developerPages(path, developer),
     }),
   };

@@ -28,7 +28,6 @@ export const deviceCodeGrant = (
 ): GrantType => ({
   name: DEVICE_GRANT,
   parameters: ['device_code', 'resource'],
-  beginsAt: 'device_authorization',
   // A device polls every few seconds until its user has decided (RFC 8628 section 3.5).
   pending: ['authorization_pending', 'slow_down'],
   async handle(ctx, request) {

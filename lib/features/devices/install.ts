@@ -1,3 +1,4 @@
+import { PAGE } from '../../engine/endpoints.ts';
 import { createEndUnusedGrants } from '../../token/unused-grants.ts';
 import type { Core } from '../core.ts';
 import type { Installed } from '../feature.ts';
@@ -7,9 +8,9 @@ import type { Devices, DeviceSettings } from './index.ts';
 import { deviceRequestLimit, userCodeLimit } from './limits.ts';
 import { deviceCodeAdapter } from './model.ts';
 import { deviceCodeStore } from './store.ts';
+import { DEVICE_GRANT } from './types.ts';
 import { createUserCodeIds } from './user-codes.ts';
 
-const ENDPOINT = 'device_authorization';
 const PATH = '/oauth/device_authorization';
 
 export async function installDevices(core: Core, settings: DeviceSettings): Promise<Installed<Devices>> {
@@ -33,20 +34,36 @@ export async function installDevices(core: Core, settings: DeviceSettings): Prom
         }),
       },
       configuration: {
-        routes: { device_authorization: PATH, code_verification: '/oauth/device' },
+        routes: { code_verification: '/oauth/device' },
         features: { deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****' } },
         ttl: { DeviceCode: lifetime },
       },
-      respond(ctx) {
-        if (ctx.oidc.route === ENDPOINT && ctx.status === 200)
-          ctx.body = { ...(ctx.body as object), interval };
-      },
     },
     grantTypes: (parts) => [deviceCodeGrant({ ...parts, deviceCodes }, interval)],
-    places: [
-      { pattern: /^\/oauth\/device_authorization\/?$/i, work: ENDPOINT, hasEngine: true, route: PATH },
+    endpoints: [
+      {
+        name: 'device_authorization',
+        pattern: /^\/oauth\/device_authorization\/?$/i,
+        path: PATH,
+        engineRoute: 'device_authorization',
+        callers: 'clients',
+        answeredBy: 'engine',
+        isLimited: true,
+        isLogged: true,
+        reads: { from: 'form', as: 'access' },
+        readableFrom: 'nowhere',
+        findsUnstoredClients: false,
+        success: { level: 'info', outcome: 'answered' },
+        refusals: { event: 'device_authorization.error', record: 'authorization_refused' },
+        grantType: { isSent: false, name: DEVICE_GRANT },
+        endsTokens: false,
+        // The engine announces none (actions/authorization/device_authorization_response.js).
+        complete(ctx) {
+          ctx.body = { ...(ctx.body as object), interval };
+        },
+      },
       // The engine has a page of its own for user codes.
-      { pattern: /^\/oauth\/device(?:\/|$)/i, work: 'page', hasEngine: false },
+      { ...PAGE, pattern: /^\/oauth\/device(?:\/|$)/i },
     ],
     metadata: ({ device_authorization_endpoint }) => ({ device_authorization_endpoint }),
     pages: async () => (await import('./pages.ts')).devicePages(flow),

@@ -1,4 +1,5 @@
 import { isLoopback } from '../../contracts/loopback.ts';
+import { METADATA, OWN } from '../../engine/endpoints.ts';
 import { createPublicPost } from '../../http/public-post.ts';
 import { ANSWER_TIMEOUT } from '../../outbox/delivery-sender.ts';
 import { runOnEnds } from '../../outbox/run-on-ends.ts';
@@ -58,17 +59,18 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
       },
     },
     addToResponse: createIssueIdToken({ ...settings, issuer }, { findClaims, idTokenKeys: signing }),
-    places: [
+    endpoints: [
       {
+        ...OWN,
+        name: 'userinfo',
         pattern: /^\/oauth\/userinfo\/?$/i,
-        work: 'userinfo',
-        hasEngine: false,
+        path: USERINFO,
+        success: { level: 'debug', outcome: 'answered' },
         answer: userinfo,
-        route: USERINFO,
       },
       // Without it there is no such document: clients that ask for it first expect members that only an OpenID provider has, and take the
       // metadata of RFC 8414 where this is not found.
-      { pattern: /^\/\.well-known\/openid-configuration\/?$/i, work: undefined, hasEngine: true },
+      { ...METADATA, pattern: /^\/\.well-known\/openid-configuration\/?$/i },
     ],
     metadata: () => openIdMetadata(options, settings),
     pages: async () => (await import('./pages.ts')).openIdPages({ logoutRequest, logouts }),

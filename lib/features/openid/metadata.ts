@@ -1,4 +1,4 @@
-import { ENDPOINTS } from '../../engine/endpoints.ts';
+import { PATHS } from '../../engine/endpoints.ts';
 import { USERINFO } from './options.ts';
 import type { OpenIdSettings } from './options.ts';
 import type { ResolvedOptions } from '../../options/resolved-options.ts';
@@ -15,7 +15,7 @@ export function openIdMetadata(
   const ofScopes = [...scopes.values()].flatMap(({ claims }) => claims);
   return {
     userinfo_endpoint: issuer + USERINFO,
-    end_session_endpoint: issuer + ENDPOINTS.end_session,
+    end_session_endpoint: issuer + PATHS.end_session,
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: [algorithm],
     claim_types_supported: ['normal'],

@@ -1,4 +1,5 @@
 import { ConfigError } from '../../errors.ts';
+import { PAGE } from '../../engine/endpoints.ts';
 import type { Core } from '../core.ts';
 import type { Installed } from '../feature.ts';
 import { createEndPersonalToken } from './end.ts';
@@ -53,7 +54,7 @@ export async function installPersonalTokens(
       end: async (id) => managed.revoke(id),
     },
     ...(path !== undefined && {
-      places: [{ path, work: 'page', hasEngine: false }],
+      endpoints: [{ ...PAGE, area: path }],
       pages: async () =>
         (await import('./pages.ts')).personalTokenPages(path, createOwnTokens(core, { managed, settings })),
     }),
