@@ -28,7 +28,7 @@ const CONTRACTS_OF_FEATURES = 'lib/features/core lib/features/feature lib/featur
 const MODULES: Readonly<Record<string, string>> = {
   'lib/database': 'lib/contracts lib/errors lib/features/tables',
   'lib/contracts': 'lib/database/database lib/record/event-rules',
-  'lib/contracts/internals': 'lib/contracts lib/errors lib/record/event-rules',
+  'lib/contracts/server-parts': 'lib/contracts lib/errors lib/record/event-rules',
   'lib/errors': 'lib/contracts/duration lib/contracts/field-errors',
   'lib/options': 'lib/contracts lib/errors type:oidc-provider',
   'lib/http': 'lib/contracts lib/errors',

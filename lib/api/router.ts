@@ -6,8 +6,8 @@ import { reauthenticatorOf } from '../access/guard.ts';
 import type { GuardMiddleware } from '../access/guard.ts';
 import type { Gate, GuardedState, User } from '../contracts/index.ts';
 import { beginStackAt } from '../errors.ts';
-import { INTERNALS, internalsOf } from '../contracts/internals.ts';
-import type { ServerInternals } from '../contracts/internals.ts';
+import { partsOf } from '../contracts/server-parts.ts';
+import type { ServerParts } from '../contracts/server-parts.ts';
 import { admitRequests } from '../limits/concurrency-limit.ts';
 import { createAllowOrigins } from '../http/cors.ts';
 import { problems, sendProblem } from '../http/problem.ts';
@@ -43,8 +43,8 @@ export interface ApiAuth<
   readonly gate: Pick<Gate<P>, 'can' | 'has' | 'hasRule' | 'permissions'>;
   /** Returns the middleware that authenticates requests by their access token, and with `session` by a login session. */
   guard(options?: { readonly resource?: A; readonly session?: boolean }): GuardMiddleware<P, U, S>;
-  /** @internal */
-  readonly [INTERNALS]: ServerInternals;
+  /** @internal What the API, the tools for agents and the metrics are made on. */
+  readonly parts: ServerParts;
 }
 
 const originsOrAll: Check<readonly string[] | '*'> = (place, given) =>
@@ -161,7 +161,7 @@ export function createApiRouter<
     resources,
     sessionCookie,
     storage,
-  } = internalsOf(auth);
+  } = partsOf(auth);
   const { gate, issuer } = auth;
   const guard = auth.guard({ session, ...(given.resource !== undefined && { resource: given.resource }) });
   const resource: string = given.resource ?? issuer;

@@ -1,6 +1,6 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
-import type { RequestCounter } from '../contracts/internals.ts';
+import type { RequestCounter } from '../contracts/server-parts.ts';
 import type { LoggedEndpoint } from '../contracts/operation.ts';
 
 /** The paths of the server's own endpoints, below the mount path. */

@@ -5,7 +5,7 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import { typeOfLogo } from '../clients/logo.ts';
 import { now } from '../contracts/clock.ts';
 import type { Interaction, InteractionFlow, Seconds, User } from '../contracts/index.ts';
-import type { ServerInternals } from '../contracts/internals.ts';
+import type { ServerParts } from '../contracts/server-parts.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { redirectHost } from '../clients/redirect-uris.ts';
@@ -29,7 +29,7 @@ export interface InteractionParts
   extends
     AuthenticationParts,
     Pick<InteractionFlow, 'authorizedApps' | 'clientKinds' | 'clientSources' | 'features'> {
-  readonly apis: ServerInternals['apis'];
+  readonly apis: ServerParts['apis'];
   readonly browserRequestOf: BrowserRequestOf;
   readonly provider: () => Provider;
   readonly sessions: LoginSessions;

@@ -12,7 +12,7 @@ import { baseUrlOf, checkPath, pathOf } from '../api/paths.ts';
 import { createRequestLimits } from '../api/request-limits.ts';
 import type { ApiAuth } from '../api/router.ts';
 import type { GuardedState, User } from '../contracts/index.ts';
-import { internalsOf } from '../contracts/internals.ts';
+import { partsOf } from '../contracts/server-parts.ts';
 import { beginStackAt, BodyError, ConfigError } from '../errors.ts';
 import { readJson } from '../http/body.ts';
 import { createAllowOrigins } from '../http/cors.ts';
@@ -106,7 +106,7 @@ export async function createMcpEndpoint<
     resources,
     storage,
     trace,
-  } = internalsOf(auth);
+  } = partsOf(auth);
   const { issuer } = auth;
   const mount = { issuer, mountPath };
   const path =

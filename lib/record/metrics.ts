@@ -18,8 +18,8 @@ import type {
   Seconds,
 } from '../contracts/index.ts';
 import type { EventRule } from './event-rules.ts';
-import { INTERNALS, internalsOf } from '../contracts/internals.ts';
-import type { ServerInternals } from '../contracts/internals.ts';
+import { partsOf } from '../contracts/server-parts.ts';
+import type { ServerParts } from '../contracts/server-parts.ts';
 import { beginStackAt, ConfigError } from '../errors.ts';
 import { optional, readOptions } from '../options/declare.ts';
 import type { Check, Given } from '../options/declare.ts';
@@ -37,8 +37,8 @@ export interface ObservedServer {
   };
   /** Adds an observer of the requests to the endpoints and the guard. The returned function removes it. */
   observe(this: void, observer: Observer): () => void;
-  /** @internal */
-  readonly [INTERNALS]: ServerInternals;
+  /** @internal What the API, the tools for agents and the metrics are made on. */
+  readonly parts: ServerParts;
 }
 
 const registry: Check<MetricsRegister> = (place, given) => {
@@ -97,7 +97,7 @@ export interface Metrics {
  */
 export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}): Metrics {
   const { register = new Registry() } = readOptions(METRICS, options, 'createMetrics()');
-  const { clientKinds, concurrencyLimit, endpoints, eventRules } = internalsOf(auth);
+  const { clientKinds, concurrencyLimit, endpoints, eventRules } = partsOf(auth);
   const create = creatorIn([register]);
   const countToken = tokenCounter(
     create,
@@ -271,7 +271,7 @@ function tokenCounter(
 
 function endpointCounter(
   { counter }: Creator,
-  endpoints: ServerInternals['endpoints'],
+  endpoints: ServerParts['endpoints'],
 ): (outcome: EndpointOutcome) => void {
   const counters = new Map(
     endpoints.flatMap(({ counter: counted, name }) =>

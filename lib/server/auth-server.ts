@@ -17,8 +17,7 @@ import type {
   UserData,
   UserGrantsRegistry,
 } from '../contracts/index.ts';
-import { INTERNALS } from '../contracts/internals.ts';
-import type { ServerInternals } from '../contracts/internals.ts';
+import type { ServerParts } from '../contracts/server-parts.ts';
 import type { Feature } from '../features/feature.ts';
 import type { IssueTokenOptions } from '../token/issue-token.ts';
 import type { SigningKey } from '../keys/stored-keys.ts';
@@ -153,6 +152,6 @@ export interface AuthServer<
    * option `engine` to configure each new one.
    */
   readonly provider: Provider;
-  /** @internal */
-  readonly [INTERNALS]: ServerInternals;
+  /** @internal What the API, the tools for agents and the metrics are made on. */
+  readonly parts: ServerParts;
 }

@@ -1,6 +1,6 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
-import type { ServerInternals } from '../contracts/internals.ts';
+import type { ServerParts } from '../contracts/server-parts.ts';
 import { createProvider } from '../engine/provider.ts';
 import type { Engine } from '../engine/provider.ts';
 import { originOf } from '../http/request-id.ts';
@@ -20,7 +20,7 @@ import { importConsentsOf } from './features.ts';
 export interface ServerEngine {
   readonly engine: Engine;
   readonly pages: Pages;
-  readonly apis: ServerInternals['apis'];
+  readonly apis: ServerParts['apis'];
 }
 
 /** What the engine and the pages are made of. */

@@ -2,7 +2,6 @@ import type { Middleware } from 'koa';
 
 import { createRequires } from '../access/requires.ts';
 import type { User } from '../contracts/index.ts';
-import { INTERNALS } from '../contracts/internals.ts';
 import { sessionCookie } from '../engine/cookie-keys.ts';
 import { eventRulesOf, examinationsOf, featuresOf } from '../features/known.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
@@ -116,7 +115,7 @@ export function createMembers<
     get provider() {
       return engine.provider();
     },
-    [INTERNALS]: {
+    parts: {
       admitsAgents: clientSources.on.size > 0,
       apis: parts.apis,
       audit,

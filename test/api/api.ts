@@ -10,8 +10,7 @@ import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouter, ApiRouterOptions } from '../../lib/api/router.ts';
 import { clientKindsOf } from '../../lib/features/known.ts';
 import { createConcurrencyLimit } from '../../lib/limits/concurrency-limit.ts';
-import { INTERNALS } from '../../lib/contracts/internals.ts';
-import type { ServerInternals } from '../../lib/contracts/internals.ts';
+import type { ServerParts } from '../../lib/contracts/server-parts.ts';
 import { createPlatform, gate, ISSUER, scopes } from '../access/platform.ts';
 import type { Permission, Person, Platform } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
@@ -48,10 +47,7 @@ const limitCallers = () => () => {
 export function authOf(
   platform: Platform,
   path = '',
-  {
-    mountPath = path,
-    storage = memoryStorage(),
-  }: Partial<Pick<ServerInternals, 'mountPath' | 'storage'>> = {},
+  { mountPath = path, storage = memoryStorage() }: Partial<Pick<ServerParts, 'mountPath' | 'storage'>> = {},
 ): ApiAuth<Permission, Person> {
   const guard = platform.guard();
   const { logger } = platform;
@@ -63,7 +59,7 @@ export function authOf(
     issuer,
     gate,
     guard: () => guard,
-    [INTERNALS]: {
+    parts: {
       admitsAgents: true,
       apis: new Map(),
       audit: { record() {} },
@@ -84,7 +80,7 @@ export function authOf(
 }
 
 export interface ServeOptions extends Omit<ApiRouterOptions<Permission, Person>, 'auth'> {
-  readonly storage?: ServerInternals['storage'];
+  readonly storage?: ServerParts['storage'];
   readonly platform?: Platform;
   /** Adds routes. */
   readonly extend?: (api: ApiRouter<Permission, Person>, platform: Platform) => void;

@@ -2,7 +2,7 @@ import type { Context, Middleware } from 'koa';
 
 import { createPermissionCheck } from '../../access/requires.ts';
 import type { Gate, GuardedState, Principal } from '../../contracts/index.ts';
-import type { ServerInternals } from '../../contracts/internals.ts';
+import type { ServerParts } from '../../contracts/server-parts.ts';
 import { ConfigError } from '../../errors.ts';
 import { sendProblem } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
@@ -77,7 +77,7 @@ export type ActionHandler = (ctx: ActionContext, action: ApiAction) => unknown;
 export function withAction(
   actions: ActionIndex,
   handle: ActionHandler,
-  observers: ServerInternals['observers'],
+  observers: ServerParts['observers'],
 ): Middleware<GuardedState> {
   return function findAction(ctx) {
     const { type, action: name } = ctx['params'] as { type: string; action: string };

@@ -6,26 +6,24 @@ import type { ConcurrencyLimit, LimitCallers } from './limits.ts';
 import type { GuardOutcome, Logger, Trace } from './operation.ts';
 import type { Storage } from './storage.ts';
 
-/**
- * The member of a server of `createAuthServer()` with the parts that the API, the tools for agents and the metrics share with it.
- * It is not public: no declaration of the package has it, and it changes without notice.
- */
-export const INTERNALS: unique symbol = Symbol('koa-gatehouse.internals');
-
 /** A metric that counts requests, by their `error`. */
 export interface RequestCounter {
   readonly name: string;
   readonly help: string;
 }
 
-/** The parts of an authorization server that other modules of this package use. */
-export interface ServerInternals {
+/**
+ * The parts of an authorization server that its APIs, tools for agents and metrics share with it: these are made on them. They change without
+ * notice, and no declaration of the package has them.
+ */
+export interface ServerParts {
   /** Whether apps connect that nobody registered. */
   readonly admitsAgents: boolean;
   /** The URL of each API for which this process has made a router, by its resource. The pages name that of the default one. */
   readonly apis: Map<string, string>;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly clientKinds: ClientKinds;
+  /** The endpoints of features, with their metrics. */
   readonly endpoints: readonly { readonly name: string; readonly counter?: RequestCounter }[];
   /** How the events of features are recorded and counted. */
   readonly eventRules: EventRules;
@@ -50,8 +48,8 @@ export interface ServerInternals {
 }
 
 /** @throws ConfigError when the object is not one that `createAuthServer()` returned */
-export function internalsOf(auth: { readonly [INTERNALS]: ServerInternals }): ServerInternals {
-  const internals = (auth as typeof auth | null | undefined)?.[INTERNALS];
-  if (internals) return internals;
+export function partsOf(auth: { readonly parts: ServerParts }): ServerParts {
+  const parts = (auth as Partial<typeof auth> | null | undefined)?.parts;
+  if (parts) return parts;
   throw new ConfigError('auth', 'pass the server that createAuthServer() resolved to');
 }
