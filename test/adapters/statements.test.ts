@@ -13,9 +13,10 @@ const MANY = 20_000;
 
 /**
  * Of blocks on PostgreSQL, of rows on MariaDB, of pages on SQLite. A way through an index to its row has three or four blocks. A
- * diagnosis goes such a way in each table.
+ * diagnosis goes such a way in each table. Transactions of other tests on the server keep old versions of rows, which are read too: some
+ * six blocks for the 25 of the sessions of a user. A table that is read whole has hundreds.
  */
-const MOST = { ofRequests: 30, ofOthers: 60 } as const;
+const MOST = { ofRequests: 40, ofOthers: 60 } as const;
 
 /** Where Linux counts what this thread, and so SQLite, has read of files. */
 const IO = '/proc/thread-self/io';
