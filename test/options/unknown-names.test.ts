@@ -369,7 +369,8 @@ test('the list has each public function', async (t) => {
   using clock = fakeClock();
   const found = [
     ...Object.values(ENTRY_POINTS).flatMap((module) => functionsIn('', module)),
-    ...functionsIn('auth.', auth),
+    // No declaration has its parts.
+    ...functionsIn('auth.', { ...auth, parts: '' }),
     ...functionsIn('administration.', { ...administration, ...withFeatures }),
     ...functionsIn('server.', { ...server, auth: '', app: '' }),
     ...functionsIn('metrics.', metrics),
