@@ -5,7 +5,7 @@ import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerBase } from './base.ts';
 import { createClients } from './clients.ts';
-import { installFeatures } from './features.ts';
+import { importConsentsOf, installFeatures } from './features.ts';
 import { createLogin } from './login.ts';
 import { createTokens } from './tokens.ts';
 
@@ -38,7 +38,15 @@ export async function createCore<P extends string, R extends string, U extends U
     openHint: requests.openHint,
     tokens,
   });
-  return { clients, tokens, requests, login, userAssignments, features: [...opened, ...installed] };
+  return {
+    clients,
+    tokens,
+    requests,
+    login,
+    userAssignments,
+    features: [...opened, ...installed],
+    importConsents: importConsentsOf(opened),
+  };
 }
 
 export type ServerCore<U extends User> = Awaited<ReturnType<typeof createCore<string, string, U>>>;

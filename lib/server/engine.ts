@@ -14,7 +14,6 @@ import type { GrantParts } from '../token/exchange.ts';
 import type { ServerAccess } from './access.ts';
 import type { ServerBase } from './base.ts';
 import type { ServerCore } from './core.ts';
-import { importConsentsOf } from './features.ts';
 
 /** The engine of a server, and the pages that its users see. */
 export interface ServerEngine {
@@ -34,11 +33,12 @@ export async function startEngine<U extends User>(
   options: ResolvedOptions,
   parts: EngineParts<U>,
 ): Promise<ServerEngine> {
-  const { clients, features, invalidation, keys, limiters, login, record, requests, tokens } = parts;
+  const { clients, features, importConsents, invalidation, keys, limiters, login, record } = parts;
+  const { requests, tokens } = parts;
   const { engine } = login;
   const { audit } = record;
-  // They call the engine, which calls them: it starts after they have been made.
   const apis: ServerEngine['apis'] = new Map();
+  // They call the engine, which calls them: it starts after they have been made.
   const pages = await createPages(await createFlow(options, { ...parts, apis }), options);
   if (pages.brand !== undefined) clients.reservedNames.add(pages.brand);
   for (const [language, missing] of pages.untranslated?.(scopeLabels(options)) ?? [])
@@ -57,7 +57,6 @@ export async function startEngine<U extends User>(
     },
     addToResponse: features.flatMap((feature) => feature.addToResponse ?? []),
   };
-  const importConsents = importConsentsOf(features);
   const { clientPermissions } = parts.access;
   const { directory } = clients;
   const modules = [
@@ -101,13 +100,13 @@ async function createFlow<U extends User>(
     clientSources,
     clients,
     features,
+    importConsents,
     limiters,
     login: { browserRequestOf, provider, sessions },
     record: { audit },
     requests,
   }: EngineParts<U> & Pick<ServerEngine, 'apis'>,
 ): Promise<InteractionFlow> {
-  const importConsents = importConsentsOf(features);
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit, importConsents });
   return createInteractionFlow(options, {
     apis,

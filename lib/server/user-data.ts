@@ -6,7 +6,6 @@ import { exportsOf, featuresOf } from '../features/known.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerBase } from './base.ts';
 import type { ServerCore } from './core.ts';
-import { importConsentsOf } from './features.ts';
 
 /** What a server shows and ends of a user's grants, and what it exports and erases. */
 export interface ServerUserData {
@@ -19,10 +18,12 @@ export function createServerUserData(
   options: ResolvedOptions,
   {
     features,
+    importConsents,
     invalidation,
     record: { audit },
     tokens,
-  }: Pick<ServerBase, 'invalidation' | 'record'> & Pick<ServerCore<User>, 'features' | 'tokens'>,
+  }: Pick<ServerBase, 'invalidation' | 'record'> &
+    Pick<ServerCore<User>, 'features' | 'importConsents' | 'tokens'>,
 ): ServerUserData {
   const { storage } = options;
   const grants = createUserGrants({
@@ -30,7 +31,7 @@ export function createServerUserData(
     authorizedAppsOf: createAuthorizedApps({
       ...options,
       audit,
-      importConsents: importConsentsOf(features),
+      importConsents,
     }),
     kinds: features.flatMap((feature) => feature.grants ?? []),
     storage,
