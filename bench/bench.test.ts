@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import test from 'ava';
+import test from '../test/harness/test.ts';
 
 import { temporaryDirectory } from '../test/examples/running-example.ts';
 import { compileCache } from '../test/harness/compile-cache.ts';

@@ -211,7 +211,7 @@ export async function findMissing(): Promise<ReadonlyMap<ContestantName, string>
 }
 
 async function remedyOf(kind: ServerKind): Promise<string | undefined> {
-  const server = await findServer(kind);
+  const server = findServer(kind);
   if ('remedy' in server) return server.remedy;
   const database = connect(kind, server.address);
   try {

@@ -38,6 +38,6 @@ async function makeEmpty(database: Contestant['database']): Promise<BenchDatabas
   if (database === undefined) return undefined;
   if (database === 'SQLite') return sqliteDatabase();
   const kind = database === 'PostgreSQL' ? POSTGRESQL : MARIADB;
-  const server = await findServer(kind);
+  const server = findServer(kind);
   return 'address' in server ? serverDatabase(kind.client, server.address) : undefined;
 }

@@ -54,14 +54,14 @@ async function measure(address: string | undefined, users: number): Promise<void
   const auth = await createAuthServer({
     issuer: 'http://127.0.0.1:3000',
     storage: countingWrites(storage, writes),
-    users: { authenticate: async () => undefined, find: async (id) => ({ id }) },
+    users: { verifyPassword: async () => undefined, find: async (id) => ({ id }) },
   });
   const app = new Koa();
-  const per = '1 minute';
+  const window = '1 minute';
   // Higher than the load: no request is refused.
   const limits = {
-    user: { requests: Math.ceil(2_000_000 / users), per },
-    client: { requests: 2_000_000, per },
+    user: { requests: Math.ceil(2_000_000 / users), window },
+    client: { requests: 2_000_000, window },
   } as const;
   for (const way of WAYS) {
     const api = createApiRouter({ auth, prefix: `/${way}`, ...(way === 'on' && { limits }) });
@@ -78,7 +78,7 @@ async function measure(address: string | undefined, users: number): Promise<void
   });
   const tokens = await Promise.all(
     Array.from({ length: users }, async (_, index) =>
-      auth.issueToken({ client: client.id, user: String(index) }),
+      auth.issueToken({ clientId: client.id, userId: String(index) }),
     ),
   );
   const child = fork(import.meta.filename, { execArgv: process.execArgv });

@@ -24,6 +24,8 @@ export function session(id: string): StoredSession {
     payload: { loginTs: PAST, accountId: `user of ${id}`, authorizations: {}, filler: 'x'.repeat(200) },
     expiresAt: FUTURE,
     sequence: 0,
+    origin: { address: '203.0.113.7', userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' },
+    lastUsedAt: PAST,
   };
 }
 

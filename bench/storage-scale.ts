@@ -67,6 +67,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       id: idOf(oneOf(grants)),
       payload: session('0').payload,
       expiresAt: FUTURE + count,
+      lastUsedAt: FUTURE + count,
     }),
   'find a refresh token with its grant': async ({ grants, storage }) =>
     storage.grants.findCredential('refresh_token', idOf(oneOf(grants))),

@@ -23,13 +23,11 @@ const gate = defineGate({ permissions: { view_schools: 'View schools' } });
 const ann: User = { id: '1', name: 'Ann', email: 'ann@host.example' };
 
 /** Creates the host's app with the authorization server. `issuer` is the host's base URL. */
-export async function createHost(
-  issuer: string,
-): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
+export async function createHost(issuer: string): Promise<{ app: Koa; auth: AuthServer<typeof gate> }> {
   const auth = await createAuthServer({
     issuer,
     users: {
-      authenticate: async (login, password) =>
+      verifyPassword: async (login, password) =>
         login === ann.email && password === 'correct horse battery staple' ? ann : undefined,
       find: async (id) => (id === ann.id ? ann : undefined),
       permissions: async () => ['view_schools'],
@@ -38,7 +36,7 @@ export async function createHost(
       // Users who are logged in to the host see no second login page; others are sent to the host's login page.
       currentUser: (ctx) => (ctx['session'].userId === ann.id ? ann : undefined),
       url: '/login',
-      signOut: (ctx) => {
+      logout: (ctx) => {
         ctx['session'] = null;
       },
     },

@@ -9,78 +9,57 @@
  */
 import { once } from 'node:events';
 
-import bodyParser from '@koa/bodyparser';
 import Koa from 'koa';
-import type { Context, Middleware } from 'koa';
+import type { Context } from 'koa';
 import { createAuthServer, defineGate } from 'koa-gatehouse';
-import type { AuthServer, Interactions, PageTypes, User } from 'koa-gatehouse';
+import type { AuthServer, ConsentForm, Interactions, LoginForm, PageError, User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import Router from 'koa-router';
 
 const ann: User = { id: '1', name: 'Ann', email: 'ann@school.example' };
 
 /** The pages, made with template strings; any template engine works too. */
-const ownPages: Interactions = (flow) => {
-  const router = new Router({ prefix: '/oauth/interaction/:uid' });
+const ownPages: Interactions = (flow) => ({
+  async middleware(ctx, next) {
+    const page = (await flow.login(ctx)) ?? (await flow.consent(ctx));
+    // Other requests go on to the server.
+    if (!page) return next();
+    if (page.kind === 'redirect') return ctx.redirect(page.url);
+    if (page.kind === 'error') return showError(ctx, page);
+    return show(ctx, page.status, 'scopes' in page ? consentForm(page) : loginForm(page));
+  },
+  error: showError,
+});
 
-  // Refuse forms of other sites (CSRF): they could sign a user in or authorize an app.
-  router.use(async (ctx, next) => {
-    if (ctx.method === 'POST' && ctx.get('origin') !== flow.origin)
-      return show(ctx, 403, 'This form was sent from another site.');
-    return next();
-  });
-  router.use(bodyParser({ enableTypes: ['form'] }));
+async function showError(ctx: Context, { description, reference, status }: PageError): Promise<void> {
+  show(ctx, status, `<h1>That did not work</h1><p>${escape(description)}</p><p>Reference: ${reference}</p>`);
+}
 
-  router.get('/', async (ctx) => {
-    const interaction = await flow.find(ctx, ctx.params['uid']!);
-    show(ctx, 200, interaction.prompt === 'login' ? loginForm(interaction) : consentForm(interaction));
-  });
-  router.post('/login', async (ctx) => {
-    const interaction = await flow.find(ctx, ctx.params['uid']!);
-    const { login, password } = ctx.request.body as Record<string, unknown>;
-    const user = await flow.authenticate(ctx, String(login), String(password));
-    if (user) seeOther(ctx, await flow.login(ctx, interaction, user));
-    else show(ctx, 422, loginForm(interaction, 'Email or password is incorrect.'));
-  });
-  router.post('/consent', async (ctx) => {
-    const { scope = [] } = ctx.request.body as Record<string, unknown>;
-    const interaction = await flow.find(ctx, ctx.params['uid']!);
-    seeOther(ctx, await flow.consent(ctx, interaction, [scope].flat().map(String)));
-  });
-  router.post('/deny', async (ctx) => {
-    seeOther(ctx, await flow.deny(ctx, await flow.find(ctx, ctx.params['uid']!)));
-  });
-
-  return {
-    // Requests without a route here go on to the server.
-    middleware: router.routes() as Middleware,
-    error: async (ctx, { description, reference, status }) =>
-      show(
-        ctx,
-        status,
-        `<h1>That did not work</h1><p>${escape(description)}</p><p>Reference: ${reference}</p>`,
-      ),
-  };
+const MISTAKES = {
+  login_missing: 'Enter your email.',
+  password_missing: 'Enter your password.',
+  login_refused: 'Email or password is incorrect.',
+  too_many_attempts: 'Too many attempts. Try again later.',
 };
 
-function loginForm({ action, client }: PageTypes.Interaction, mistake = ''): string {
-  return `<h1>Sign in</h1><p>to continue to ${escape(client.name)}</p><p role="alert">${mistake}</p>
-<form method="post" action="${action}/login">
-  <label>Email <input name="login" type="email" autocomplete="username" required></label>
+function loginForm({ action, client, login, problems }: LoginForm): string {
+  const mistakes = problems.map((problem) => MISTAKES[problem]).join(' ');
+  return `<h1>Sign in</h1><p>to continue to ${escape(client.name)}</p><p role="alert">${mistakes}</p>
+<form method="post" action="${action}">
+  <label>Email <input name="login" type="email" autocomplete="username" value="${escape(login)}" required></label>
   <label>Password <input name="password" type="password" autocomplete="current-password" required></label>
   <button>Sign in</button>
 </form>`;
 }
 
-function consentForm({ action, client, limited, scopes, user }: PageTypes.Interaction): string {
-  const items = scopes.map(({ description, name, optional }) => {
-    // Checked at first; what the user unchecks is not granted.
-    const box = optional ? `<input type="checkbox" name="scope" value="${escape(name)}" checked> ` : '';
-    return `<li><label>${box}${escape(description)}</label></li>`;
+function consentForm({ action, client, problems, scopes, user }: ConsentForm): string {
+  const items = scopes?.map(({ checked, description, field, name, optional }) => {
+    const box = `<input type="checkbox" name="${field}" value="${escape(name)}"${checked ? ' checked' : ''}> `;
+    return `<li><label>${optional ? box : ''}${escape(description)}</label></li>`;
   });
   return `<h1>${escape(client.name)} asks for access</h1><p>You are ${escape(user?.name ?? '')}.</p>
+<p role="alert">${problems.length > 0 ? 'Choose something, or cancel.' : ''}</p>
 <form method="post">
-  <ul>${items.join('') || `<li>${limited ? 'See who you are' : 'Use all of your permissions'}</li>`}</ul>
+  <ul>${items?.join('') || `<li>${scopes ? 'See who you are' : 'Use all of your permissions'}</li>`}</ul>
   <button formaction="${action}/consent">Allow</button>
   <button formaction="${action}/deny">Cancel</button>
 </form>`;
@@ -94,31 +73,26 @@ function show(ctx: Context, status: number, content: string): void {
   ctx.body = `<!doctype html><html lang="en"><title>School login</title><main>${content}</main></html>`;
 }
 
-function seeOther(ctx: Context, url: string): void {
-  ctx.status = 303;
-  ctx.redirect(url);
-}
-
 /** Client names are untrusted input. */
 function escape(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
+const gate = defineGate({ permissions: { view_schools: 'View schools' } });
+
 /** Creates the app. `issuer` is its base URL. */
-export async function createSchool(
-  issuer: string,
-): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
+export async function createSchool(issuer: string): Promise<{ app: Koa; auth: AuthServer<typeof gate> }> {
   const auth = await createAuthServer({
     issuer,
     users: {
-      authenticate: async (login, password) =>
+      verifyPassword: async (login, password) =>
         login === ann.email && password === 'correct horse' ? ann : undefined,
       find: async (id) => (id === ann.id ? ann : undefined),
       permissions: async () => ['view_schools'],
     },
     storage: memoryStorage(),
     interactions: ownPages,
-    gate: defineGate({ permissions: { view_schools: 'View schools' } }),
+    gate,
     scopes: {
       'schools:read': { description: 'See your schools', permissions: ['view_schools'] },
       profile: { description: 'See your name', permissions: [], optional: true },

@@ -34,7 +34,7 @@ export function knexUsers(database: Knex): UserStore {
   const dummyHash = hashPassword(randomUUID());
 
   return {
-    async authenticate(login, password) {
+    async verifyPassword(login, password) {
       const row = await people().where({ email: login.trim().toLowerCase() }).first();
       const isRight = await isPassword(password, row?.password_hash ?? (await dummyHash));
       return row && isRight ? toUser(row) : undefined;
@@ -97,7 +97,7 @@ const gate = defineGate({
 export async function createSchool(
   issuer: string,
   database: Knex,
-): Promise<{ app: Koa; auth: AuthServer<'view_schools' | 'edit_schools', 'teacher' | 'registrar'> }> {
+): Promise<{ app: Koa; auth: AuthServer<typeof gate> }> {
   const storage = knexStorage(database);
   await storage.migrate();
   const auth = await createAuthServer({

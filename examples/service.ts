@@ -14,15 +14,21 @@ import type { AuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
+const gate = defineGate({ permissions: { view_schools: 'View schools' } });
+
 /** Creates the authorization server. `issuer` is its base URL. */
-export async function createService(issuer: string): Promise<AuthServer<'view_schools', never>> {
+export async function createService(issuer: string): Promise<AuthServer<typeof gate>> {
   return createAuthServer({
     issuer,
     // No users: this server issues tokens for client credentials only.
-    users: { authenticate: async () => undefined, find: async () => undefined, permissions: async () => [] },
+    users: {
+      verifyPassword: async () => undefined,
+      find: async () => undefined,
+      permissions: async () => [],
+    },
     storage: memoryStorage(),
     interactions: pages(),
-    gate: defineGate({ permissions: { view_schools: 'View schools' } }),
+    gate,
   });
 }
 

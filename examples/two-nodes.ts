@@ -37,14 +37,14 @@ export async function createNode({
   database,
   issuer,
   keyEncryptionKey,
-}: NodeSettings): Promise<{ app: Koa; auth: AuthServer<'view_schools', never> }> {
+}: NodeSettings): Promise<{ app: Koa; auth: AuthServer<typeof gate> }> {
   const storage = knexStorage(database);
   // If several nodes start at the same time, one migrates and the others wait.
   await storage.migrate();
   const auth = await createAuthServer({
     issuer,
     users: {
-      authenticate: async (login, password) =>
+      verifyPassword: async (login, password) =>
         login === ann.email && password === 'correct horse' ? ann : undefined,
       find: async (id) => (id === ann.id ? ann : undefined),
       permissions: async () => ['view_schools'],

@@ -1,7 +1,7 @@
 import type { Context, Next } from 'koa';
+import type { FlowParts } from '../lib/contracts/bundled-pages.ts';
 import type { Client, InteractionFlow } from '../lib/contracts/index.ts';
 import { setAssetHeaders } from '../lib/http/headers.ts';
-import { pathParameter } from './navigation.ts';
 import type { AboutApp } from './page.ts';
 import type { PageRequest } from './page-request.ts';
 import { plain, sentence } from './sentence.ts';
@@ -14,13 +14,13 @@ import { plain, sentence } from './sentence.ts';
 /** `undefined`: there is nothing to show, as of an app that nobody registered. */
 export function aboutApp(
   client: Client,
-  { brand, flow, text }: Pick<PageRequest, 'brand' | 'flow' | 'text'>,
+  { brand, server, text }: Pick<PageRequest, 'brand' | 'server' | 'text'>,
 ): AboutApp | undefined {
   const { clientUri } = client;
   const isVerified = client.verified || client.firstParty;
   if (!isVerified && clientUri === undefined) return undefined;
   return {
-    logo: isVerified ? logoUrl(client, flow) : undefined,
+    logo: isVerified ? logoUrl(client, server) : undefined,
     host: clientUri === undefined ? undefined : URL.parse(clientUri)?.host,
     homepage: isVerified ? clientUri : undefined,
     whoseWord: plain(sentence(text[isVerified ? 'app.verified' : 'app.notVerified'], { brand })),
@@ -31,10 +31,10 @@ const PATH = '/oauth/logos';
 
 /** The URL of an app's logo, which changes with the picture. */
 export function logoUrl(
-  { id, logo }: Pick<Client, 'id' | 'logo'>,
-  { basePath }: Pick<InteractionFlow, 'basePath'>,
+  { id, logoHash }: Pick<Client, 'id' | 'logoHash'>,
+  { basePath }: Pick<FlowParts, 'basePath'>,
 ): string | undefined {
-  return logo && `${basePath}${PATH}/${encodeURIComponent(id)}/${logo}`;
+  return logoHash && `${basePath}${PATH}/${encodeURIComponent(id)}/${logoHash}`;
 }
 
 /** The route of {@link serveLogo}. */
@@ -45,7 +45,7 @@ export function serveLogo({
   logo,
 }: Pick<InteractionFlow, 'logo'>): (ctx: Context, next: Next) => Promise<void> {
   return async function serve(ctx, next) {
-    const found = await logo(pathParameter(ctx, 'id'), pathParameter(ctx, 'hash'));
+    const found = await logo(ctx);
     if (!found) {
       await next();
       return;

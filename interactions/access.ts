@@ -1,53 +1,67 @@
-import type { InteractionScope, NamedResource } from '../lib/contracts/index.ts';
-import type { Access, FieldProblem } from './page.ts';
+import type { ConsentForm, InteractionScope } from '../lib/contracts/index.ts';
+import type { Access, AccessAnswers, FieldProblem, ScopeLine } from './page.ts';
 import type { PageRequest } from './page-request.ts';
 
-// Numbered, because a scope may contain characters that field names cannot. A value, not the number, is the scope.
-const FIELD = 'scope-';
+/** What an app asks for. */
+type Asked = Pick<ConsentForm, 'resource' | 'scopes' | 'permissions'>;
 
 /** Describes the requested scopes in the language of the page. */
-export function accessOf(
-  {
-    limited,
-    resource,
-    scopes,
-  }: {
-    readonly limited: boolean;
-    readonly resource: NamedResource | undefined;
-    readonly scopes: readonly InteractionScope[];
-  },
-  { nameOf }: Pick<PageRequest, 'nameOf'>,
-  isChecked: boolean,
-): Access {
+export function accessOf({ permissions, resource, scopes }: Asked, request: PageRequest): Access {
+  const { count, nameOf } = request;
+  const asked = scopes ?? [];
+  const labels = permissions.map((permission) => nameOf('permission', permission));
   const labelOf = (scope: InteractionScope): string => nameOf('scope', scope, resource?.resource);
+  const lineOf = (scope: InteractionScope): ScopeLine => ({
+    label: labelOf(scope),
+    tools: scope.tools,
+    manyTools: scope.tools.length > MOST_TOOLS ? count('consent.tools', scope.tools.length) : [],
+    looks: scope.readOnly,
+  });
   return {
-    scopes: scopes.filter((scope) => !scope.optional && !scope.consented).map(labelOf),
-    optional: scopes
+    scopes: scopes?.filter((scope) => !scope.optional && !scope.consented).map(lineOf),
+    permissions: {
+      first: labels.slice(0, MOST_PERMISSIONS),
+      others: labels.slice(MOST_PERMISSIONS),
+      more: count('consent.morePermissions', Math.max(labels.length - MOST_PERMISSIONS, 0)),
+    },
+    optional: asked
       .filter(({ optional }) => optional)
-      .map((scope, index) => ({
-        field: `${FIELD}${index}`,
-        name: scope.name,
-        label: labelOf(scope),
-        isChecked,
-      })),
-    consented: scopes.filter((scope) => scope.consented).map(labelOf),
-    limited,
+      .map((scope) =>
+        Object.assign(lineOf(scope), { field: scope.field!, name: scope.name, checked: scope.checked }),
+      ),
+    consented: asked.filter((scope) => scope.consented).map(labelOf),
+    answers: answersOf(asked),
   };
 }
 
-/** The values of the boxes that are checked in a posted form, by the beginning of the names of their fields. */
-export function checkedBoxes(posted: Readonly<Record<string, string>>, prefix: string = FIELD): string[] {
-  return Object.entries(posted)
-    .filter(([field]) => field.startsWith(prefix))
-    .map(([, value]) => value);
+// What fits on a page whose buttons are in sight.
+const MOST_PERMISSIONS = 5;
+const MOST_TOOLS = 5;
+
+function changes({ optional, readOnly }: InteractionScope): boolean {
+  return optional && !readOnly;
 }
 
-/** Whether all that was asked for could be declined, and was. */
-export function isNothingLeft(scopes: readonly InteractionScope[], checked: readonly string[]): boolean {
-  return scopes.length > 0 && checked.length === 0 && scopes.every(({ optional }) => optional);
+function namesOf(scopes: readonly InteractionScope[]): string {
+  return scopes.map(({ name }) => name).join(' ');
 }
 
-/** The problem to show then. */
-export function nothingLeft({ text }: Pick<PageRequest, 'text'>): FieldProblem {
-  return { field: `${FIELD}0`, message: text['consent.problem.nothing'] };
+/** Where agents may change something, and may look without it. */
+function answersOf(scopes: readonly InteractionScope[]): AccessAnswers | undefined {
+  const isForAgents = scopes.some(({ tools }) => tools.length > 0);
+  const canLook = scopes.some(({ aboutUser, readOnly }) => readOnly && !aboutUser);
+  if (!isForAgents || !canLook || !scopes.some(changes)) return undefined;
+  return {
+    look: namesOf(scopes.filter((scope) => !changes(scope))),
+    all: namesOf(scopes),
+    startsWithAll: scopes.filter(changes).every(({ checked }) => checked),
+  };
+}
+
+/** The problem to show when all that was asked for could be declined, and was. */
+export function nothingLeft(
+  { scopes }: Pick<ConsentForm, 'scopes'>,
+  { text }: Pick<PageRequest, 'text'>,
+): FieldProblem {
+  return { field: scopes![0]!.field!, message: text['consent.problem.nothing'] };
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { Context, Next } from 'koa';
 import { setAssetHeaders } from '../lib/http/headers.ts';
 import { readText } from './files.ts';
-import { pathParameter } from './navigation.ts';
 
 /** A file that pages link to. */
 export interface PublishedAsset {
@@ -39,7 +38,7 @@ export function publishAssets(files: readonly PublishedAsset[]): Assets {
       return `/oauth/assets/${file.hash}/${name}`;
     },
     async serve(ctx, next) {
-      const name = pathParameter(ctx, 'name');
+      const { hash, name = '' } = ctx['params'] as Record<string, string>;
       const file = published.get(name);
       if (!file) {
         await next();
@@ -47,7 +46,7 @@ export function publishAssets(files: readonly PublishedAsset[]): Assets {
       }
       // An unknown hash is from another version of the server behind the same load balancer. The page gets this version's
       // file, which the browser must not cache under that URL.
-      setAssetHeaders(ctx, pathParameter(ctx, 'hash') === file.hash);
+      setAssetHeaders(ctx, hash === file.hash);
       ctx.type = file.type;
       ctx.body = file.content;
     },

@@ -1,104 +1,158 @@
 import { pagesOfFeatures } from './feature-pages.ts';
-import { toSeconds } from '../lib/contracts/duration.ts';
-import type { AuthorizedApp, Connection, InteractionFlow, User } from '../lib/contracts/index.ts';
+import type {
+  AppGrant,
+  AuthorizedApp,
+  AuthorizedAppsPage,
+  AuthorizedResource,
+  LoggedOutPage,
+  Seconds,
+} from '../lib/contracts/index.ts';
 import { aboutApp } from './about-app.ts';
-import { pathParameter, queryText, seeOther } from './navigation.ts';
-import type { AuthorizedAppRow, ConnectionRow, Connections } from './page.ts';
+import { withQuery } from './navigation.ts';
+import type { AuthorizedAppRow, GrantRow, Grants } from './page.ts';
 import { askToConfirm } from './page-request.ts';
-import type { PageRequest, Step } from './page-request.ts';
-import type { PageRouter } from './page-router.ts';
+import type { PageRequest } from './page-request.ts';
 import { printable, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
-import type { TextKey } from './text.ts';
 import { titleOfApp } from './unregistered.ts';
-import { describeViewer, signedIn } from './viewer.ts';
+import { placeOf } from './user-agent.ts';
+import { describeViewer } from './viewer.ts';
 
-/** Adds the routes of a user's authorized apps. */
-export function addAuthorizedAppRoutes(
-  router: PageRouter,
-  path: string,
-  { basePath }: InteractionFlow,
-): void {
-  const home = basePath + path;
-  const run = (step: (request: AccountRequest) => Promise<void>): Step =>
-    signedIn(async (request, user) => step({ ...request, user, home }));
-  router
-    .page(path, run(listAuthorizedApps))
-    .page(`${path}/:id/disconnect`, run(askToDisconnect))
-    .form(`${path}/:id/disconnect`, run(disconnect))
-    .page(`${path}/:id/connections/:connection/end`, run(askToEndConnection))
-    .form(`${path}/:id/connections/:connection/end`, run(endConnection));
-}
+// More grants and tools of an app are opened by the user: a site to which one signs in every day has a grant for each time.
+const SHOWN = 3;
 
-/** A request of a signed-in user. */
+type ListPage = Extract<AuthorizedAppsPage, { kind: 'list' }>;
+
+/** A request for one of the pages. `home` is the path of the list. */
 interface AccountRequest extends PageRequest {
-  readonly user: User;
-  /** URL path of the list of authorized apps. */
   readonly home: string;
 }
 
-/** Lists the apps that a user has authorized, with their scopes, the time of the consent and of its last use. */
-async function listAuthorizedApps(request: AccountRequest): Promise<void> {
-  const { brand, count, ctx, flow, show, text, user } = request;
-  const authorizedApps = await flow.authorizedApps(ctx, user).list();
+/** Shows the apps that a user has authorized, or asks before their access ends. */
+export async function showAuthorizedApps(
+  request: PageRequest,
+  page: Exclude<AuthorizedAppsPage, LoggedOutPage>,
+): Promise<void> {
+  switch (page.kind) {
+    case 'list':
+      return listAuthorizedApps({ ...request, home: page.path }, page);
+    case 'form':
+      return askToEnd({ ...request, home: page.path }, page);
+    default:
+      return page satisfies never;
+  }
+}
+
+/** Lists the apps, with their scopes, the time of the consent and of its last use. */
+async function listAuthorizedApps(
+  request: AccountRequest,
+  { apps, count: all, done, isFirst, next, search, user }: ListPage,
+): Promise<void> {
+  const { brand, count, home, server, show, text } = request;
   const facts = await Promise.all(
-    pagesOfFeatures(flow).flatMap((feature) => feature.facts?.ofUser(request, user) ?? []),
+    pagesOfFeatures(server).flatMap((feature) => feature.facts?.ofUser?.(request, user) ?? []),
   );
-  const done = DONE.get(queryText(ctx, 'done'));
   show({
     view: 'authorized-apps/list',
     wide: true,
     viewer: await describeViewer(request, user),
     heading: sentence(text['page.authorizedApps']),
     lead:
-      authorizedApps.length > 0
-        ? count('authorizedApps.lead', authorizedApps.length, { brand })
+      all > 0
+        ? count('authorizedApps.lead', all, { brand })
         : sentence(text['authorizedApps.none'], { brand }),
-    done: done && sentence(text[done]),
-    authorizedApps: authorizedApps.map((authorizedApp) =>
+    done: done && sentence(text[DONE[done]]),
+    home,
+    search: all > FEW || search !== '' ? printable(search) : undefined,
+    isFirst,
+    first: withQuery(home, { search }),
+    next: next && withQuery(home, { search, after: next }),
+    authorizedApps: apps.map((app) =>
       describe(
-        authorizedApp,
+        app,
         request,
-        facts.flatMap((ofApps) =>
-          [ofApps.get(authorizedApp.client.id) ?? []].filter((said) => said.length > 0),
-        ),
+        facts.flatMap((ofApps) => [ofApps.get(app.client.id) ?? []].filter((said) => said.length > 0)),
       ),
     ),
   });
 }
 
-const DONE: ReadonlyMap<string, TextKey> = new Map<string, TextKey>([
-  ['disconnected', 'authorizedApps.done.disconnected'],
-  ['ended', 'connections.done'],
-]);
+// Above this number users search.
+const FEW = 20;
+
+const DONE = {
+  client_revoked: 'authorizedApps.done.revoked',
+  grant_revoked: 'grants.done',
+} as const;
 
 function describe(
   authorizedApp: AuthorizedApp,
   request: AccountRequest,
   facts: readonly Sentence[],
 ): AuthorizedAppRow {
-  const { client, createdAt, lastUsedAt, limited, resources, scopes, tools } = authorizedApp;
-  const { clock, nameOf, text } = request;
-  const namesOf = (named: AuthorizedApp['scopes'], resource?: string): string[] =>
-    named.map((scope) => nameOf('scope', scope, resource));
+  const { client, createdAt } = authorizedApp;
+  const { clock, text } = request;
+  const name = titleOfApp(client, text);
+  const lastUse = lastUseOf(authorizedApp);
   return {
-    name: titleOfApp(client, text),
+    name,
+    initial: /[\p{L}\p{N}]/u.exec(name)?.[0].toUpperCase() ?? '',
     about: aboutApp(client, request),
-    scopes: namesOf(scopes),
-    limited,
-    resources: resources.map(({ limited: isLimited, name, resource, scopes: ofResource }) => ({
-      // The userinfo endpoint is no API that users know.
-      name: ofResource.some(({ aboutUser }) => aboutUser) ? '' : name,
-      scopes: namesOf(ofResource, resource),
-      limited: isLimited,
-    })),
+    ...accessOf(authorizedApp, request),
     since: clock.day(createdAt),
-    lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
-    tools: tools.map(({ at, name }) => ({ name, lastUsed: clock.minute(toSeconds(at)) })),
-    connections: describeConnections(authorizedApp, request),
+    lastUsed: lastUse === undefined ? undefined : clock.day(lastUse),
+    tools: describeTools(authorizedApp, request),
+    grants: describeGrants(authorizedApp, request),
     facts,
-    isDisabled: client.disabled,
-    disconnect: `${pathOf(client.id, request)}/disconnect`,
+    disabled: client.disabled,
+    revoke: `${pathOf(client.id, request)}/revoke`,
+  };
+}
+
+/** What an app can do, in one list: users know the default API and what is known of them as one, the platform. */
+function accessOf(
+  { resources, scopes }: Pick<AuthorizedApp, 'resources' | 'scopes'>,
+  { nameOf, text }: PageRequest,
+): Pick<AuthorizedAppRow, 'access' | 'only'> {
+  const labelsOf = (named: AuthorizedApp['scopes'], resource?: string): readonly string[] =>
+    named?.map((scope) => nameOf('scope', scope, resource)) ?? [text['authorizedApps.everything']];
+  const ofPlatform = [
+    ...resources.filter(isAboutUser).flatMap((one) => labelsOf(one.scopes, one.resource)),
+    ...labelsOf(scopes),
+  ];
+  const access = [
+    { name: '', labels: ofPlatform },
+    ...resources
+      .filter((one) => !isAboutUser(one))
+      .map((one) => ({ name: one.name, labels: labelsOf(one.scopes, one.resource) })),
+  ].filter(({ labels }) => labels.length > 0);
+  if (access.length === 0) return { access, only: text['authorizedApps.nothing'] };
+  const isAll = scopes === undefined && access.length === 1 && ofPlatform.length === 1;
+  return isAll ? { access: [], only: text['authorizedApps.noScopes'] } : { access, only: undefined };
+}
+
+/** Whether it is the userinfo endpoint, which is no API that users know. */
+function isAboutUser({ scopes }: AuthorizedResource): boolean {
+  return scopes?.some(({ aboutUser }) => aboutUser) ?? false;
+}
+
+/** A use is stored to the hour, and not in the first hour of a grant. Its beginning is a use, and each call of a tool is known. */
+function lastUseOf({ grants, lastUsedAt, tools }: AuthorizedApp): Seconds | undefined {
+  const known = [
+    lastUsedAt,
+    ...grants.flatMap((grant) => [grant.createdAt, grant.lastUsedAt]),
+    ...tools.map(({ at }) => at),
+  ].filter((at) => at !== undefined);
+  return known.length > 0 ? Math.max(...known) : undefined;
+}
+
+function describeTools({ tools }: AuthorizedApp, { clock, count }: PageRequest): AuthorizedAppRow['tools'] {
+  const used = tools.map(({ at, name }) => ({ name, lastUsed: clock.minute(at) }));
+  const others = used.slice(SHOWN);
+  return {
+    recent: used.slice(0, SHOWN),
+    others,
+    more: others.length > 0 ? count('grants.more', others.length) : [],
   };
 }
 
@@ -106,104 +160,59 @@ function pathOf(clientId: string, { home }: Pick<AccountRequest, 'home'>): strin
   return `${home}/${encodeURIComponent(clientId)}`;
 }
 
-/** Asks for confirmation before an app loses its access. For an app that is not authorized, redirects to the list. */
-async function askToDisconnect(request: AccountRequest): Promise<void> {
-  const { ctx, flow, home, text, user } = request;
-  const id = pathParameter(ctx, 'id');
-  const connected = await flow.authorizedApps(ctx, user).list();
-  const authorizedApp = connected.find(({ client }) => client.id === id);
-  if (!authorizedApp) return seeOther(ctx, home);
+/** Asks for confirmation before an app loses its access, or one of its grants ends. */
+async function askToEnd(
+  request: AccountRequest,
+  { action, app, grant, user }: Extract<AuthorizedAppsPage, { kind: 'form' }>,
+): Promise<void> {
+  const { home, text } = request;
+  const viewer = await describeViewer(request, user);
+  const client = titleOfApp(app.client, text);
+  if (!grant) {
+    return askToConfirm(request, {
+      viewer,
+      heading: sentence(text['authorizedApps.revokeHeading'], { client }),
+      lead: sentence(text['authorizedApps.revokeLead']),
+      action,
+      button: text['authorizedApps.revoke'],
+      cancel: home,
+    });
+  }
+  const { place, since } = describeGrant(app.client.id, grant, request);
   return askToConfirm(request, {
-    viewer: await describeViewer(request, user),
-    heading: sentence(text['authorizedApps.disconnectHeading'], {
-      client: titleOfApp(authorizedApp.client, text),
-    }),
-    lead: sentence(text['authorizedApps.disconnectLead']),
-    action: `${pathOf(id, request)}/disconnect`,
-    button: text['authorizedApps.disconnect'],
+    viewer,
+    heading: sentence(text['grants.revokeHeading'], { client }),
+    lead: sentence(text['grants.revokeLead'], { name: place, label: since.words }),
+    action,
+    button: text['grants.revoke'],
     cancel: home,
   });
 }
 
-/** Withdraws the consent. It succeeds also when it was withdrawn already, in another tab or by a second click. */
-async function disconnect({ ctx, flow, home, user }: AccountRequest): Promise<void> {
-  await flow.authorizedApps(ctx, user).disconnect(pathParameter(ctx, 'id'));
-  seeOther(ctx, `${home}?done=disconnected`);
-}
-
-// More of them are opened by the user: a site to which one signs in every day has a connection for each time.
-const SHOWN = 3;
-
-function describeConnections(
-  { client, connections, hasMoreConnections }: AuthorizedApp,
-  request: AccountRequest,
-): Connections {
-  const rows = connections.map((connection) => describeConnection(client.id, connection, request));
+function describeGrants({ client, grants, moreGrants }: AuthorizedApp, request: AccountRequest): Grants {
+  const rows = grants.map((grant) => describeGrant(client.id, grant, request));
   const { count, text } = request;
   const others = rows.slice(SHOWN);
   return {
-    heading: hasMoreConnections
-      ? sentence(text['connections.headingMany'], { count: String(rows.length) })
-      : count('connections.heading', rows.length),
+    heading: moreGrants
+      ? sentence(text['grants.headingMany'], { count: String(rows.length) })
+      : count('grants.heading', rows.length),
     recent: rows.slice(0, SHOWN),
     others,
-    more: others.length > 0 ? count('connections.more', others.length) : [],
+    more: others.length > 0 ? count('grants.more', others.length) : [],
   };
 }
 
-function describeConnection(
+function describeGrant(
   clientId: string,
-  { createdAt, id, lastUsedAt, origin }: Connection,
+  { createdAt, id, lastUsedAt, origin }: AppGrant,
   request: AccountRequest,
-): ConnectionRow {
+): GrantRow {
   const { clock, text } = request;
-  const place = [programOf(origin?.userAgent ?? ''), origin?.address ?? ''].filter((known) => known !== '');
   return {
-    place: place.length > 0 ? printable(place.join(', ')) : text['connections.unknownPlace'],
+    place: placeOf(origin, text),
     since: clock.day(createdAt),
     lastUsed: lastUsedAt === undefined ? undefined : clock.day(lastUsedAt),
-    end: `${pathOf(clientId, request)}/connections/${encodeURIComponent(id)}/end`,
+    revoke: `${pathOf(clientId, request)}/grants/${encodeURIComponent(id)}/revoke`,
   };
-}
-
-/** The system of a browser, and the name that any other program gives itself; empty when there is none. */
-function programOf(userAgent: string): string {
-  if (!userAgent.startsWith('Mozilla/')) return userAgent;
-  return SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1] ?? '';
-}
-
-// In this order, because browsers on Android name Linux too, and those on an iPhone macOS.
-const SYSTEMS: readonly (readonly [pattern: RegExp, name: string])[] = [
-  [/iPhone|iPad/, 'iOS'],
-  [/Android/, 'Android'],
-  [/Windows/, 'Windows'],
-  [/Mac OS X/, 'macOS'],
-  [/CrOS/, 'ChromeOS'],
-  [/Linux/, 'Linux'],
-];
-
-/** Asks for confirmation before a connection ends. For one that has ended, redirects to the list. */
-async function askToEndConnection(request: AccountRequest): Promise<void> {
-  const { ctx, flow, home, text, user } = request;
-  const [id, connectionId] = [pathParameter(ctx, 'id'), pathParameter(ctx, 'connection')];
-  const connected = await flow.authorizedApps(ctx, user).list();
-  const authorizedApp = connected.find(({ client }) => client.id === id);
-  const connection = authorizedApp?.connections.find((one) => one.id === connectionId);
-  if (!authorizedApp || !connection) return seeOther(ctx, home);
-  const { end, place, since } = describeConnection(id, connection, request);
-  return askToConfirm(request, {
-    viewer: await describeViewer(request, user),
-    heading: sentence(text['connections.endHeading'], { client: titleOfApp(authorizedApp.client, text) }),
-    lead: sentence(text['connections.endLead'], { name: place, label: since.words }),
-    action: end,
-    button: text['connections.end'],
-    cancel: home,
-  });
-}
-
-/** Ends a connection. It succeeds also when it has ended already. */
-async function endConnection({ ctx, flow, home, user }: AccountRequest): Promise<void> {
-  const [id, connectionId] = [pathParameter(ctx, 'id'), pathParameter(ctx, 'connection')];
-  await flow.authorizedApps(ctx, user).endConnection(id, connectionId);
-  seeOther(ctx, `${home}?done=ended`);
 }

@@ -7,10 +7,7 @@
  */
 import '#runtime';
 
-export { escapeHtml } from './views.ts';
-export type { Brand, PagesOptions } from './options.ts';
-export type { OwnViews } from './views.ts';
-export type { LayoutData, PageData } from './page.ts';
 export { pages } from './pages.ts';
-export type { Language, OwnTexts } from './text.ts';
-export type * as ViewTypes from './view-types.ts';
+export type { PagesOptions } from './options.ts';
+export type { LayoutData, PageData, PageFrame } from './page.ts';
+export { escapeHtml } from './views.ts';

@@ -60,7 +60,7 @@ export function countIn(language: Language, text: Texts): Count {
 export interface Moment {
   /** For `<time datetime>`. */
   readonly iso: string;
-  /** In the page's language, in UTC. */
+  /** In the page's language, in UTC. A time of day says so; of a date, the page says it once. */
   readonly words: string;
 }
 
@@ -70,21 +70,27 @@ export interface Clock {
   day(time: Seconds): Moment;
   /** The date and time, to the minute. */
   minute(time: Seconds): Moment;
+  /** A span in its largest unit, such as "90 days". */
+  span(length: Seconds): string;
 }
+
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const;
 
 /** Formats times in UTC, because the server does not know the user's time zone, and users compare activity with server logs. */
 export function clockIn(language: string): Clock {
-  const day = lazily(() => new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' }));
+  const day = lazily(() => new Intl.DateTimeFormat(language, DAY));
   const minute = lazily(
     () =>
       new Intl.DateTimeFormat(language, {
-        day: 'numeric',
-        month: 'short',
-        year: 'numeric',
+        ...DAY,
         hour: '2-digit',
         minute: '2-digit',
         hourCycle: 'h23',
-        timeZone: 'UTC',
         timeZoneName: 'short',
       }),
   );
@@ -96,6 +102,29 @@ export function clockIn(language: string): Clock {
     minute(time) {
       const date = toDate(time);
       return { iso: date.toISOString(), words: minute().format(date) };
+    },
+    span(length) {
+      // In days up to two years, unless it is a year: "1.4 years" says less than "500 days".
+      const [unit, size] = UNITS.find(([, one]) => length % one === 0 || length >= 2 * one) ?? ['minute', 60];
+      const options = { style: 'unit', unit, unitDisplay: 'long', maximumFractionDigits: 0 } as const;
+      return new Intl.NumberFormat(language, options).format(Math.max(length / size, 1));
+    },
+  };
+}
+
+const DAY = { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' } as const;
+
+/** A clock of one page, and whether the page has a date without a time of day. */
+export function noteDays(clock: Clock): { readonly clock: Clock; hasDays(): boolean } {
+  let hasDays = false;
+  return {
+    hasDays: () => hasDays,
+    clock: {
+      ...clock,
+      day(time) {
+        hasDays = true;
+        return clock.day(time);
+      },
     },
   };
 }

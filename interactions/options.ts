@@ -118,7 +118,7 @@ export function resolveSettings(options: PagesOptions): PageSettings {
 
 /** With `interactions: pages`, the server calls `pages` itself, with what it passes to the function that `pages()` returns. */
 function checkNotFlow(options: PagesOptions & Partial<InteractionFlow>): void {
-  if (typeof options?.authenticate === 'function') {
+  if (typeof options?.login === 'function') {
     throw new ConfigError('interactions', 'pass the result of pages(), not the function pages itself');
   }
 }

@@ -1,11 +1,12 @@
 import type { Context } from 'koa';
+import type { FlowParts } from '../lib/contracts/bundled-pages.ts';
 import type { InteractionFlow } from '../lib/contracts/index.ts';
 import { setPageHeaders } from '../lib/http/headers.ts';
 import type { Assets } from './assets.ts';
-import { clockIn, countIn } from './language.ts';
+import { clockIn, countIn, noteDays } from './language.ts';
 import type { Clock, Count } from './language.ts';
 import type { PageSettings } from './options.ts';
-import type { FeatureView, Page, PageData, Viewer } from './page.ts';
+import type { FeaturePage, Page, PageData, Viewer } from './page.ts';
 import type { Link } from './navigation.ts';
 import { plain, sentence } from './sentence.ts';
 import type { Sentence } from './sentence.ts';
@@ -15,14 +16,15 @@ import type { Views } from './views.ts';
 /**
  * A request for a page, with the functions and texts that all pages use, in its language.
  *
- * @typeParam Key - the names of the texts of a feature, which its pages have besides
- * @typeParam V - the data of the views of a feature
+ * @typeParam Key - the names of the texts of a feature, which its pages have besides, as they have its views
  */
-export interface PageRequest<Key extends string = never, V extends FeatureView = never> {
+export interface PageRequest<Key extends string = never> {
   readonly ctx: Context;
   readonly flow: InteractionFlow;
+  /** What the server is, as far as its own pages know it. */
+  readonly server: FlowParts;
   /** Answers the request with a page. */
-  readonly show: (page: Page<V>) => void;
+  readonly show: (page: [Key] extends [never] ? Page : FeaturePage) => void;
   readonly text: Texts & Readonly<Record<Key, string>>;
   readonly count: [Key] extends [never] ? Count : Count & Count<Key>;
   /** The brand's name. */
@@ -45,11 +47,6 @@ interface Named {
   /** Whether it is a scope about who the user is, whose API is none that the user knows. */
   readonly aboutUser?: boolean;
 }
-
-/** A step of the pages: shows one, or redirects to another one. */
-export type Step<Key extends string = never, V extends FeatureView = never> = (
-  request: PageRequest<Key, V>,
-) => Promise<void> | void;
 
 /**
  * Makes a request for a page, in the language that is chosen for it.
@@ -75,11 +72,12 @@ export function requestsIn(
 ): (ctx: Context) => PageRequest {
   const { home = '/', languages, logo, privacy, stylesheet, terms } = settings;
   const text = texts.get(language)!;
-  const brand = brandOf(settings, flow);
-  const urlOf = (file: string): string => flow.basePath + assets.path(file);
+  const { parts: server } = flow;
+  const brand = brandOf(settings, server);
+  const urlOf = (file: string): string => server.basePath + assets.path(file);
   const stylesheets = (...files: readonly string[]): readonly string[] =>
     [...files, ...(stylesheet ? [stylesheet.name] : [])].map(urlOf);
-  const signedOut = stylesheets('theme.css', 'page.css');
+  const loggedOut = stylesheets('theme.css', 'page.css');
   const signedIn = stylesheets('theme.css', 'page.css', 'signed-in.css');
   const frame = {
     language,
@@ -88,24 +86,25 @@ export function requestsIn(
     terms,
     privacy,
     logo: logo?.kind === 'remote' ? logo.url.href : urlOf(logo?.kind === 'image' ? logo.name : 'mark.svg'),
-    logoIsMark: logo === undefined,
+    neutralLogo: logo === undefined,
   };
 
-  function show(ctx: Context, page: Page): void {
+  function show(ctx: Context, page: Page, hasDays: boolean): void {
     const { formsStayHere, problems = [], status = 200, ...shown } = page;
     const heading = plain(page.heading);
-    const scripts = (page.scripts ?? []).map((file) => flow.origin + urlOf(file));
+    const scripts = (page.scripts ?? []).map((file) => server.origin + urlOf(file));
     const data = {
       lead: [],
       done: undefined,
       viewer: undefined,
       wide: false,
       above: undefined,
+      zone: hasDays ? text['page.zone'] : undefined,
       ...frame,
       ...shown,
       problems,
       scripts,
-      stylesheets: page.viewer ? signedIn : signedOut,
+      stylesheets: page.viewer ? signedIn : loggedOut,
       title: problems.length > 0 ? `${text['page.errorTitle']} ${heading}` : heading,
       part: (name: string, own: object): string => views.part(name, { ...data, ...own }),
     } as PageData;
@@ -118,13 +117,14 @@ export function requestsIn(
     ctx.body = body;
   }
 
+  const clock = clockIn(language);
   const shared = {
     flow,
+    server,
     text,
     brand,
     homePage: { href: home, label: plain(sentence(text['page.home'], { brand })) },
     count: countIn(language, text),
-    clock: clockIn(language),
     nameOf(
       kind: 'scope' | 'permission' | 'role',
       { aboutUser = false, description, name }: Named,
@@ -136,14 +136,14 @@ export function requestsIn(
       return own ?? (aboutUser && Object.hasOwn(text, key) ? text[key as keyof typeof text]! : description);
     },
   };
-  return (ctx) => ({ ...shared, ctx, show: (page: Page) => show(ctx, page) });
+  return (ctx) => {
+    const noted = noteDays(clock);
+    return { ...shared, ctx, clock: noted.clock, show: (page: Page) => show(ctx, page, noted.hasDays()) };
+  };
 }
 
 /** The brand's name, which is the issuer's host when none was given. */
-export function brandOf(
-  { name }: Pick<PageSettings, 'name'>,
-  { origin }: Pick<InteractionFlow, 'origin'>,
-): string {
+export function brandOf({ name }: Pick<PageSettings, 'name'>, { origin }: Pick<FlowParts, 'origin'>): string {
   return name ?? new URL(origin).host;
 }
 

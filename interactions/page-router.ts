@@ -1,14 +1,18 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
-import { requireSameOrigin } from '../lib/http/headers.ts';
-import { showExpectedError } from './error.ts';
-import type { FeatureView } from './page.ts';
-import type { RequestFor, Step } from './page-request.ts';
+import type { PageAnswer, PageRedirect, RefusedPage, LoggedOutPage } from '../lib/contracts/index.ts';
+import { showRefusal } from './error.ts';
+import type { PageRequest, RequestFor } from './page-request.ts';
+import { askToLogInAgain } from './viewer.ts';
 
-/**
- * The routes of pages and of the forms on them. Errors that users can cause are shown on a page; every other one is thrown. The
- * requests of a feature have the texts and the views of the feature too.
- */
+/** What a page shows. */
+interface Shown {
+  readonly kind: string;
+  /** The languages that the app of an authorization asks for. */
+  readonly uiLocales?: readonly string[] | undefined;
+}
+
+/** The routes of pages and of the forms on them. The requests of a feature have the texts and the views of the feature too. */
 export class PageRouter {
   readonly #router = new Router();
   readonly #requestFor: RequestFor;
@@ -17,24 +21,24 @@ export class PageRouter {
     this.#requestFor = requestFor;
   }
 
-  page<Key extends string = never, V extends FeatureView = never>(
-    path: string | string[],
-    step: Step<Key, V>,
+  /**
+   * A page of the flow, which reads the request itself and is asked once for each: a request that is redirected needs no language.
+   *
+   * @param paths.get - paths of pages @param paths.post - paths that forms post to
+   */
+  answered<A extends Shown, Key extends string = never>(
+    paths: { readonly get: string[]; readonly post: string[] },
+    ask: (ctx: Context) => Promise<PageAnswer<A | LoggedOutPage>>,
+    show: (request: PageRequest<Key>, shown: A) => Promise<void> | void,
   ): this {
-    this.#router.get(path, this.#answer(step as Step));
-    return this;
-  }
-
-  /** A posted form, which other sites cannot send. */
-  form<Key extends string = never, V extends FeatureView = never>(path: string, given: Step<Key, V>): this {
-    const step = given as Step;
-    this.#router.post(
-      path,
-      this.#answer((request) => {
-        requireSameOrigin(request.ctx, request.flow.origin);
-        return step(request);
-      }),
-    );
+    const answer: Middleware = async (ctx, next) => {
+      const page = await ask(ctx);
+      if (page === undefined) return next();
+      if (isRedirect(page)) return ctx.redirect(page.url);
+      if (isPrevented(page)) return showPrevented(this.#requestFor(ctx), page);
+      return show(this.#requestFor(ctx, page.uiLocales) as PageRequest<Key>, page);
+    };
+    this.#router.get(paths.get, answer).post(paths.post, answer);
     return this;
   }
 
@@ -48,14 +52,16 @@ export class PageRouter {
     // The router's type requires a context with members that the router adds itself.
     return this.#router.routes() as Middleware;
   }
+}
 
-  #answer(step: Step): Middleware {
-    return async (ctx) => {
-      try {
-        await step(this.#requestFor(ctx));
-      } catch (error) {
-        showExpectedError(this.#requestFor(ctx), error);
-      }
-    };
-  }
+function isRedirect(page: { readonly kind: string }): page is PageRedirect {
+  return page.kind === 'redirect';
+}
+
+function isPrevented(page: { readonly kind: string }): page is RefusedPage | LoggedOutPage {
+  return page.kind === 'error' || page.kind === 'logged_out';
+}
+
+async function showPrevented(request: PageRequest, page: RefusedPage | LoggedOutPage): Promise<void> {
+  return page.kind === 'error' ? showRefusal(request, page) : askToLogInAgain(request, page.loginUrl);
 }

@@ -14,7 +14,7 @@ export interface FieldProblem {
 export interface Viewer {
   readonly name: string;
   readonly links: readonly (Link & { readonly current: 'page' | 'true' | undefined })[];
-  readonly signOut: Link;
+  readonly logout: Link;
 }
 
 /** The data of each view, which it shows below the heading. */
@@ -33,6 +33,10 @@ export type View =
       readonly about: AboutApp | undefined;
       /** For an app that nobody registered: what the user has to know first. */
       readonly warnings: readonly Sentence[];
+      /** Who has registered the app. */
+      readonly registered: string;
+      /** How users withdraw the access, when it ends without that, and why they may be asked again. */
+      readonly notes: readonly Sentence[];
       /** The name of the API that the app asks for; `undefined` for the default one. */
       readonly resource: string | undefined;
       readonly user: string | undefined;
@@ -40,8 +44,14 @@ export type View =
       /** The origin, or the private-use scheme, of the redirect URI. */
       readonly destination: string;
     })
-  /** `destination`: where the browser is sent then, when an app asks for the logout. */
-  | { readonly view: 'logout'; readonly action: string; readonly destination: string | undefined }
+  | {
+      readonly view: 'logout';
+      readonly action: string;
+      /** Where the browser is sent then, when an app asks for the logout. */
+      readonly destination: string | undefined;
+      /** For a user who does not want to log out. */
+      readonly stay: Link;
+    }
   /** The form that posts an authorization response to an app. */
   | {
       readonly view: 'post';
@@ -59,7 +69,8 @@ export type View =
     }
   /** Asks for confirmation of an action. */
   | { readonly view: 'confirm'; readonly action: string; readonly button: string; readonly cancel: Link }
-  | AuthorizedAppsView;
+  | AuthorizedAppsView
+  | SessionsView;
 
 /** The homepage and the logo of an app, as the part `about-app` shows them. */
 export interface AboutApp {
@@ -75,75 +86,134 @@ export interface AboutApp {
 
 /** The access that an app asks for, as the part `access` shows it. */
 export interface Access {
-  /** The labels of the scopes that the app asks for and that the user cannot decline one by one. */
-  readonly scopes: readonly string[];
+  /**
+   * The scopes that the app asks for and that the user cannot decline one by one. `undefined`: it may do all that the user may. With an
+   * empty list, and no other scopes, nothing.
+   */
+  readonly scopes: readonly ScopeLine[] | undefined;
+  /** Without scopes: the labels of what the user may do now, and such as "7 more", to open the others with. Else empty. */
+  readonly permissions: {
+    readonly first: readonly string[];
+    readonly others: readonly string[];
+    readonly more: Sentence;
+  };
   /** The scopes that the user can decline: check boxes of the form with the id `authorize`. */
   readonly optional: readonly ScopeChoice[];
   /** The labels of the requested scopes that the user has consented to before. The app asks for the others only. */
   readonly consented: readonly string[];
-  /** Whether the scopes limit the app. `false`: it may do all that the user may. With `true` and no scopes, nothing. */
-  readonly limited: boolean;
+  /** Three answers, of which the last one is the check boxes; `undefined`: there are only these. */
+  readonly answers: AccessAnswers | undefined;
+}
+
+/** A scope, as pages show it. */
+export interface ScopeLine {
+  readonly label: string;
+  /** The titles of the tools that it gives. */
+  readonly tools: readonly string[];
+  /** Such as "3 tools", to open many tools with; empty where they fit on a line. */
+  readonly manyTools: Sentence;
+  /** Whether it changes nothing. */
+  readonly looks: boolean;
 }
 
 /** A check box for a scope. */
-export interface ScopeChoice {
+export interface ScopeChoice extends ScopeLine {
   /** The name and the id of the field. */
   readonly field: string;
   /** The value of the field: the name of the scope. */
   readonly name: string;
-  readonly label: string;
-  readonly isChecked: boolean;
+  readonly checked: boolean;
+}
+
+/** The values of the field `access`, with which the user lets an agent only look, or do all that it asks for. */
+export interface AccessAnswers {
+  readonly look: string;
+  readonly all: string;
+  /** Whether "All" is chosen at first, and not nothing. */
+  readonly startsWithAll: boolean;
 }
 
 /** The data of the list of authorized apps. */
 export interface AuthorizedAppsView {
   readonly view: 'authorized-apps/list';
+  /** URL of the list. */
+  readonly home: string;
+  /** What the user searches for; `undefined`: the apps are too few for a search. */
+  readonly search: string | undefined;
+  readonly isFirst: boolean;
+  /** URLs of the first and of the next page. */
+  readonly first: string;
+  readonly next: string | undefined;
   readonly authorizedApps: readonly AuthorizedAppRow[];
 }
 
 /** An app that the user has authorized. */
 export interface AuthorizedAppRow {
   readonly name: string;
+  /** The first letter of the name, in the place of a logo. */
+  readonly initial: string;
   readonly about: AboutApp | undefined;
-  /** The labels of its scopes. */
-  readonly scopes: readonly string[];
-  /** Whether the scopes limit the app. `false`: it may do everything that the user may. With `true` and no scopes, nothing. */
-  readonly limited: boolean;
-  /** The same for each API besides the default. An app that has no `scopes` may still have some here. */
-  readonly resources: readonly {
-    readonly name: string;
-    readonly scopes: readonly string[];
-    readonly limited: boolean;
-  }[];
+  /** What it can do: first who the user is and the default API, without a name, then each other API. */
+  readonly access: readonly { readonly name: string; readonly labels: readonly string[] }[];
+  /** What it can do in one sentence; `undefined` when `access` says it. */
+  readonly only: string | undefined;
   readonly since: Moment;
+  /** `undefined` when nothing is known of a use. */
   readonly lastUsed: Moment | undefined;
   /** The tools that it has called lately, the last one first. */
-  readonly tools: readonly { readonly name: string; readonly lastUsed: Moment }[];
-  readonly connections: Connections;
+  readonly tools: {
+    readonly recent: readonly UsedTool[];
+    readonly others: readonly UsedTool[];
+    /** Such as "7 more", to open the others with; empty when there are none. */
+    readonly more: Sentence;
+  };
+  readonly grants: Grants;
   /** What features know of it. */
   readonly facts: readonly Sentence[];
-  readonly isDisabled: boolean;
-  readonly disconnect: string;
+  readonly disabled: boolean;
+  readonly revoke: string;
 }
 
-/** The connections of an app, the last used ones first. */
-export interface Connections {
+export interface UsedTool {
+  readonly name: string;
+  readonly lastUsed: Moment;
+}
+
+/** The grants of an app, the last used ones first. */
+export interface Grants {
   /** Such as "3 connections". */
   readonly heading: Sentence;
-  readonly recent: readonly ConnectionRow[];
-  readonly others: readonly ConnectionRow[];
+  readonly recent: readonly GrantRow[];
+  readonly others: readonly GrantRow[];
   /** Such as "7 more", to open the others with; empty when there are none. */
   readonly more: Sentence;
 }
 
-/** A connection of an authorized app: one machine or browser. */
-export interface ConnectionRow {
+/** A grant of an authorized app: one machine or browser. */
+export interface GrantRow {
   /** Such as "Windows, 203.0.113.7". */
   readonly place: string;
   readonly since: Moment;
   readonly lastUsed: Moment | undefined;
-  /** URL of the page that asks for confirmation before the connection is ended. */
-  readonly end: string;
+  /** URL of the page that asks for confirmation before the grant is revoked. */
+  readonly revoke: string;
+}
+
+/** The data of the list of login sessions. */
+export interface SessionsView {
+  readonly view: 'sessions/list';
+  readonly sessions: readonly {
+    /** As in {@link GrantRow}. */
+    readonly place: string;
+    /** Whether it is that of this browser. */
+    readonly current: boolean;
+    readonly since: Moment;
+    readonly lastUsed: Moment;
+    /** URL to post to, to end it. */
+    readonly end: string;
+  }[];
+  /** URL to post to, to end all but that of this browser; `undefined` when there are no others. */
+  readonly endOthers: string | undefined;
 }
 
 /** A detail in small print below a notice, such as an error code. */
@@ -154,13 +224,14 @@ export interface Detail {
   readonly language?: string | undefined;
 }
 
-/** The data of a view of a feature. */
+/** The data of a view of a feature: what the function that shows it gives it. */
 export interface FeatureView {
   readonly view: `${string}/${string}`;
+  readonly [name: string]: unknown;
 }
 
-/** A page as the steps describe it. Login and consent pages have no `viewer`; the other members default to nothing. */
-export type Page<V extends FeatureView = never> = (View | V) &
+/** A page as it is shown. Login and consent pages have no `viewer`; the other members default to nothing. */
+export type Page<V extends View | FeatureView = View> = V &
   Pick<PageFrame, 'heading'> &
   Partial<Pick<PageFrame, 'lead' | 'problems' | 'viewer' | 'wide' | 'above' | 'done'>> & {
     /** @default 200 */
@@ -170,6 +241,8 @@ export type Page<V extends FeatureView = never> = (View | V) &
     /** Names of scripts of `interactions/public`. The page works without them. */
     readonly scripts?: readonly string[];
   };
+
+export type FeaturePage = Page<View | FeatureView>;
 
 /**
  * The name of a view.
@@ -188,7 +261,7 @@ export interface PageFrame {
   /** URL of the brand's logo. */
   readonly logo: string;
   /** Whether the logo is the bundled mark, which needs the brand's name beside it. */
-  readonly logoIsMark: boolean;
+  readonly neutralLogo: boolean;
   readonly terms: string | undefined;
   readonly privacy: string | undefined;
   /** URLs of the stylesheets, in the order of the links. */
@@ -210,6 +283,8 @@ export interface PageFrame {
   readonly wide: boolean;
   /** A link to the parent page. */
   readonly above: Link | undefined;
+  /** Says the time zone, where the page has a date without a time of day. */
+  readonly zone: string | undefined;
   /** The HTML of a part that several views use, such as `page.part('problem', { field: 'name' })`. */
   readonly part: (name: string, own: object) => string;
 }

@@ -1,8 +1,11 @@
-import type { Interactions } from '../lib/contracts/index.ts';
+import type { FlowParts } from '../lib/contracts/bundled-pages.ts';
+import type { Interactions, Pages } from '../lib/contracts/index.ts';
 import { beginStackAt } from '../lib/errors.ts';
 import { bundledAsset, publishAssets } from './assets.ts';
+import type { Assets } from './assets.ts';
 import { showErrorPage } from './error.ts';
 import { showPostedResponse } from './posted-response.ts';
+import { readText } from './files.ts';
 import { chooseLanguage } from './language.ts';
 import { resolveSettings } from './options.ts';
 import type { PagesOptions, PageSettings } from './options.ts';
@@ -26,22 +29,37 @@ export function pages(options: PagesOptions = {}): Interactions {
   const { languages } = settings;
   const assets = publishAssets(filesOf(settings));
   return function makePages(flow) {
-    const views = compileViews(settings.views, flow.features);
-    const texts = resolveTexts(languages, settings.text, flow);
+    const { parts: server } = flow;
+    const views = compileViews(settings.views, server.features);
+    const texts = resolveTexts(languages, settings.text, server);
     const parts = { assets, flow, settings, texts, views };
     const byLanguage = new Map(languages.map((language) => [language, requestsIn(language, parts)]));
     const requestFor: RequestFor = (ctx, uiLocales) =>
       byLanguage.get(chooseLanguage(ctx, languages, uiLocales))!(ctx);
     return {
-      brand: brandOf(settings, flow),
+      brand: brandOf(settings, server),
+      look: lookOf(settings, server, assets),
       middleware: pageRoutes(flow, requestFor, assets),
       untranslated: (labels) => untranslated({ languages, texts }, labels),
       error: async (ctx, error) => showErrorPage(requestFor(ctx), error),
-      post: async (ctx, response) => showPostedResponse(requestFor(ctx), response),
+      formPost: async (ctx, response) => showPostedResponse(requestFor(ctx), response),
     };
   };
 }
 beginStackAt(pages);
+
+/** The look of the pages, for the page that describes an API. */
+function lookOf(
+  { accent, accentDark, home = '/', logo }: PageSettings,
+  { basePath, origin }: Pick<FlowParts, 'basePath' | 'origin'>,
+  assets: Pick<Assets, 'path'>,
+): Pages['look'] {
+  return {
+    home: new URL(home, origin).href,
+    logo: logo?.kind === 'image' ? origin + basePath + assets.path(logo.name) : logo?.url.href,
+    theme: readText('public/theme.css') + brandVariables({ accent, accentDark }),
+  };
+}
 
 /** The descriptions of the scopes are in the first language. */
 function untranslated(

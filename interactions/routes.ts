@@ -1,69 +1,49 @@
-import { pagesOfFeatures } from './feature-pages.ts';
 import type { Middleware } from 'koa';
-import type { Interaction, InteractionFlow } from '../lib/contracts/index.ts';
-import { InteractionExpiredError } from '../lib/errors.ts';
+import type { InteractionFlow } from '../lib/contracts/index.ts';
 import { LOGO_ROUTE, serveLogo } from './about-app.ts';
 import type { Assets } from './assets.ts';
-import { addAuthorizedAppRoutes } from './authorized-apps.ts';
-import { askForConsent, submitConsent } from './consent.ts';
-import { askForLogin, askToSignIn, submitLogin, submitSignIn } from './login.ts';
-import { askForLogout, submitLogout } from './logout.ts';
-import { pathParameter, seeOther } from './navigation.ts';
-import type { PageRequest, RequestFor, Step } from './page-request.ts';
+import { showAuthorizedApps } from './authorized-apps.ts';
+import { showConsent } from './consent.ts';
+import { pagesOfFeatures } from './feature-pages.ts';
+import { showLogin, showLoginWithoutClient } from './login.ts';
+import { showLogout } from './logout.ts';
+import type { RequestFor } from './page-request.ts';
 import { PageRouter } from './page-router.ts';
-
-/** A step of an open interaction. Shows a page, or resolves to the URL to redirect to. */
-type InteractionStep = (request: PageRequest, interaction: Interaction) => Promise<string | undefined>;
+import { showSessions } from './sessions.ts';
 
 /**
  * Routes below `/oauth/interaction`, `/oauth/login`, `/oauth/logout`, `/oauth/assets` and `/oauth/logos`, the pages of
  * features and the authorized apps; other requests fall through.
  */
 export function pageRoutes(flow: InteractionFlow, requestFor: RequestFor, assets: Assets): Middleware {
-  const follow =
-    (prompt: Interaction['prompt'] | 'any', step: InteractionStep): Step =>
-    async ({ ctx }) => {
-      const interaction = await flow.find(ctx, pathParameter(ctx, 'uid'));
-      // The form is of an earlier prompt: it was sent twice, or from an old tab.
-      if (prompt !== 'any' && prompt !== interaction.prompt) throw new InteractionExpiredError();
-      const next = await step(requestFor(ctx, interaction.uiLocales), interaction);
-      if (next !== undefined) seeOther(ctx, next);
-    };
+  const { accountPath, sessionsPath } = flow.parts;
+  const router = new PageRouter(requestFor);
+  // First, so that a feature can have a page of its own at a path of the core.
+  for (const feature of pagesOfFeatures(flow.parts)) feature.addRoutes?.(router);
 
   const page = '/oauth/interaction/:uid';
-  const router = new PageRouter(requestFor);
-  // First: a feature may have a page that does more than that of the core.
-  for (const feature of pagesOfFeatures(flow)) feature.addRoutes(router, flow.basePath);
+  const login = [`${page}/login`];
+  const consent = [`${page}/consent`, `${page}/deny`, `${page}/switch`];
+  // One of the two knows an interaction.
+  const get = [page, ...login, ...consent];
   router
-    .page(page, follow('any', ask))
-    .form(`${page}/login`, follow('login', submitLogin))
-    .form(`${page}/consent`, follow('consent', submitConsent))
-    .form(
-      `${page}/deny`,
-      follow('consent', async ({ ctx }, interaction) => flow.deny(ctx, interaction)),
-    )
-    .form(
-      `${page}/switch`,
-      follow('consent', async ({ ctx }, interaction) => flow.switchUser(ctx, interaction)),
-    )
-    // After a posted form, its URL is in the address bar; it may be opened again by a GET.
-    .page(
-      [`${page}/login`, `${page}/consent`, `${page}/deny`, `${page}/switch`],
-      follow('any', async (_request, interaction) => interaction.action),
-    )
-    .page('/oauth/login', askToSignIn)
-    .form('/oauth/login', submitSignIn)
-    .page('/oauth/logout', askForLogout)
-    .form('/oauth/logout', submitLogout)
+    .answered({ get, post: login }, flow.login, showLogin)
+    .answered({ get, post: consent }, flow.consent, showConsent)
+    .answered(at('/oauth/login'), flow.loginWithoutClient, showLoginWithoutClient)
+    .answered(at('/oauth/logout'), flow.logout, showLogout)
     .file('/oauth/assets/:hash/:name', assets.serve)
     .file(LOGO_ROUTE, serveLogo(flow));
-  const { accountPath } = flow;
-  if (accountPath !== undefined) addAuthorizedAppRoutes(router, accountPath, flow);
+  if (accountPath !== undefined) {
+    const ends = [`${accountPath}/:id/revoke`, `${accountPath}/:id/grants/:grant/revoke`];
+    router.answered({ get: [accountPath, ...ends], post: ends }, flow.authorizedApps, showAuthorizedApps);
+  }
+  if (sessionsPath !== undefined) {
+    const ends = [`${sessionsPath}/:id/end`, `${sessionsPath}/end-others`];
+    router.answered({ get: [sessionsPath, ...ends], post: ends }, flow.sessions, showSessions);
+  }
   return router.routes();
 }
 
-const ask: InteractionStep = async (request, interaction) => {
-  if (interaction.prompt === 'login') return askForLogin(request, interaction);
-  askForConsent(request, interaction);
-  return undefined;
-};
+function at(path: string): { readonly get: string[]; readonly post: string[] } {
+  return { get: [path], post: [path] };
+}

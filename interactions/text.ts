@@ -1,7 +1,7 @@
 import { ConfigError } from '../lib/errors.ts';
 import { textsOfKinds } from '../lib/contracts/client-kinds.ts';
 import { textsOfSources } from '../lib/contracts/client-sources.ts';
-import type { InteractionFlow } from '../lib/contracts/index.ts';
+import type { FlowParts } from '../lib/contracts/bundled-pages.ts';
 import type { Check } from '../lib/options/declare.ts';
 import { de } from './text/de.ts';
 import { en } from './text/en.ts';
@@ -67,7 +67,7 @@ export function resolveTexts(
     clientKinds,
     clientSources,
     features,
-  }: Partial<Pick<InteractionFlow, 'clientKinds' | 'clientSources' | 'features'>>,
+  }: Partial<Pick<FlowParts, 'clientKinds' | 'clientSources' | 'features'>>,
 ): ReadonlyMap<Language, Texts> {
   const byLanguage = sortByLanguage(supported, checkTexts('interactions.text', own));
   return new Map(
@@ -111,11 +111,6 @@ function sortByLanguage(supported: readonly Language[], own: OwnTexts): TextsByL
 function checkTexts<T extends object>(option: string, texts: T): T {
   if (typeof texts === 'object' && texts !== null && !Array.isArray(texts)) return texts;
   throw new ConfigError(option, "give an object with texts by name, such as { 'login.heading': 'Sign in' }.");
-}
-
-/** Whether the bundled texts have this key. */
-export function isTextKey(key: string): key is TextKey {
-  return Object.hasOwn(en, key);
 }
 
 function isLanguage(name: string): name is Language {

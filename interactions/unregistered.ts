@@ -1,4 +1,4 @@
-import type { Client, Interaction } from '../lib/contracts/index.ts';
+import type { Client, ConsentForm } from '../lib/contracts/index.ts';
 import { isLoopback } from '../lib/contracts/loopback.ts';
 import { isRegistered } from '../lib/contracts/trust.ts';
 import type { PageRequest } from './page-request.ts';
@@ -26,7 +26,7 @@ export function titleOfApp(client: Client, text: Texts): string {
 
 /** What users have to know before they authorize an app that nobody registered; empty for any other app. */
 export function warningsFor(
-  { client, redirectUri }: Pick<Interaction, 'client' | 'redirectUri'>,
+  { client, redirectUri }: Pick<ConsentForm, 'client' | 'redirectUri'>,
   { brand, text }: Pick<PageRequest, 'brand' | 'text'>,
 ): readonly Sentence[] {
   if (isRegistered(client)) return [];
@@ -40,7 +40,8 @@ export function warningsFor(
   return isOnDevice ? [who, sentence(text['consent.caution.device'])] : [who];
 }
 
-function hostOf(client: Pick<Client, 'id' | 'source'>): string | undefined {
+/** The host of an app that describes itself at a URL, its id; `undefined` for any other app. */
+export function hostOf(client: Pick<Client, 'id' | 'source'>): string | undefined {
   return isRegistered(client) ? undefined : URL.parse(client.id)?.host;
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import ejs from 'ejs';
 import { ConfigError } from '../lib/errors.ts';
 import { listViews, readText } from './files.ts';
-import type { BundledPages } from '../lib/contracts/pages.ts';
+import type { BundledPages } from '../lib/contracts/bundled-pages.ts';
 import type { LayoutData, PageData, ViewName } from './page.ts';
 
 /** The views, compiled. */

@@ -15,6 +15,7 @@ export const ERRORS = {
   ERR_ERASURE_INCOMPLETE: { status: 409, problem: 'erasure_incomplete' },
   ERR_PERMISSION_MISSING: { status: 403, problem: 'missing_permission' },
   ERR_LOGIN_REQUIRED: { status: 403, problem: 'login_required' },
+  ERR_LOGIN_REFUSED: { status: 403, problem: 'login_refused' },
   ERR_INTERACTION_EXPIRED: { status: 400, problem: 'interaction_expired' },
   ERR_CONSENT_INVALID: { status: 422, problem: 'consent_invalid' },
   ERR_URL_TOO_LONG: { status: 414, problem: 'url_too_long' },
@@ -30,14 +31,14 @@ export const ERRORS = {
   ERR_PDF_CONNECTION: { status: 502, problem: 'temporarily_unavailable' },
   ERR_PDF_TIMEOUT: { status: 504, problem: 'temporarily_unavailable' },
   ERR_PDF_RESPONSE: { status: 502, problem: 'internal_error' },
-  ERR_HTML_PDF_INPUT: { status: 400, problem: 'html_invalid' },
-  ERR_HTML_PDF_MISSING: { status: 422, problem: 'html_invalid' },
-  ERR_HTML_PDF_FULL: { status: 503, problem: 'temporarily_unavailable' },
-  ERR_HTML_PDF_CLOSED: { status: 503, problem: 'temporarily_unavailable' },
-  ERR_HTML_PDF_TIMEOUT: { status: 504, problem: 'temporarily_unavailable' },
-  ERR_HTML_PDF_MEMORY: { status: 500, problem: 'internal_error' },
-  ERR_HTML_PDF_CRASHED: { status: 500, problem: 'internal_error' },
-  ERR_HTML_PDF_BROWSER: { status: 500, problem: 'internal_error' },
+  ERR_HTML_TO_PDF_INPUT: { status: 400, problem: 'html_invalid' },
+  ERR_HTML_TO_PDF_MISSING: { status: 422, problem: 'html_invalid' },
+  ERR_HTML_TO_PDF_FULL: { status: 503, problem: 'temporarily_unavailable' },
+  ERR_HTML_TO_PDF_CLOSED: { status: 503, problem: 'temporarily_unavailable' },
+  ERR_HTML_TO_PDF_TIMEOUT: { status: 504, problem: 'temporarily_unavailable' },
+  ERR_HTML_TO_PDF_MEMORY: { status: 500, problem: 'internal_error' },
+  ERR_HTML_TO_PDF_CRASHED: { status: 500, problem: 'internal_error' },
+  ERR_HTML_TO_PDF_BROWSER: { status: 500, problem: 'internal_error' },
 } as const;
 
 /**
@@ -68,6 +69,8 @@ export class GatehouseError extends Error {
   readonly code: GatehouseErrorCode;
   /** The HTTP status of a response with this error. */
   readonly status: number;
+  /** With `ERR_TOO_MANY_ATTEMPTS`, for the header `Retry-After`: in seconds, at least 1. */
+  declare readonly retryAfter?: Seconds | undefined;
 
   constructor(code: GatehouseErrorCode, message: string, options?: ErrorOptions & { status?: number }) {
     super(message, options);
@@ -135,8 +138,11 @@ export class MigrationsPendingError extends GatehouseError {
   }
 }
 
-/** Fields that were given are invalid. */
-export abstract class FieldsInvalidError extends GatehouseError {
+/**
+ * Fields that were given are invalid: of a client, or the arguments of a search for clients (`ERR_CLIENT_INVALID`), of an assignment of
+ * roles and permissions (`ERR_ASSIGNMENT_INVALID`), or of a personal access token (`ERR_PERSONAL_TOKEN_INVALID`).
+ */
+export abstract class ValidationError extends GatehouseError {
   /** One entry per invalid field. */
   readonly fields: readonly FieldError[];
 
@@ -147,7 +153,7 @@ export abstract class FieldsInvalidError extends GatehouseError {
 }
 
 /** The fields of a client are invalid, when it is created or changed, or the arguments of a search for clients. */
-export class ClientInvalidError extends FieldsInvalidError {
+export class ClientInvalidError extends ValidationError {
   constructor(fields: readonly FieldError[]) {
     super('ERR_CLIENT_INVALID', fields);
   }
@@ -177,7 +183,7 @@ export class ClientSourceError extends GatehouseError {
 }
 
 /** An assignment of roles and permissions is invalid. */
-export class AssignmentInvalidError extends FieldsInvalidError {
+export class AssignmentInvalidError extends ValidationError {
   constructor(fields: readonly FieldError[]) {
     super('ERR_ASSIGNMENT_INVALID', fields);
   }
@@ -224,6 +230,8 @@ export class PermissionMissingError extends GatehouseError {
 
 /** The message for a missing permission, unless the gate defines one. */
 export function missingPermission(permission: string): string {
+  // `boats.edit` names a thing first, so that it is no verb with its object.
+  if (/[.:]/.test(permission)) return `Missing permission: ${permission}.`;
   return `Missing permission to ${permission.replaceAll('_', ' ')}.`;
 }
 
@@ -254,8 +262,7 @@ export class ConsentInvalidError extends GatehouseError {
 
 /** Too many attempts have failed. The last one was not checked. */
 export class TooManyAttemptsError extends GatehouseError {
-  /** For the header `Retry-After`: in seconds, at least 1. */
-  readonly retryAfter: Seconds;
+  override readonly retryAfter: Seconds;
 
   constructor(retryAfter: Seconds) {
     const seconds = Math.max(Math.ceil(retryAfter), 1);

@@ -9,127 +9,72 @@
  */
 import '#runtime';
 
-export { defineGate } from './access/gate.ts';
-export type { GateDefinition, PermissionDefinition } from './access/gate.ts';
-export type { GuardContext, GuardMiddleware } from './access/guard.ts';
-export type { Requires } from './access/requires.ts';
-export type { Rule, Rules } from './access/rules.ts';
-export { createAdministration } from './server/administration.ts';
-export type {
-  Administration,
-  AdministrationOptions,
-  KeyRevocation,
-  KeyRotation,
-} from './server/administration.ts';
-export { defineAction } from './api/actions/define-action.ts';
-export type { Action, ActionCall, ActionDefinition, ActionLevel } from './api/actions/define-action.ts';
-export type { ActionSchema, JsonSchema } from './api/actions/schemas.ts';
-export type { RouteBody, UploadedFile } from './api/route-bodies.ts';
-export type { OpenApiPath } from './api/openapi/components.ts';
-export type { OpenApiOptions } from './api/openapi/options.ts';
-export { agents } from './features/agents/index.ts';
-export type {
-  AgentOptions,
-  ClientIdMetadata,
-  ClientMetadata,
-  ClientMetadataDocument,
-  DynamicRegistrationOptions,
-  RegisteredAuthMethod,
-  RegistrationRequest,
-} from './features/agents/index.ts';
-export { developer } from './features/developer/index.ts';
-export type {
-  ActivityQuery,
-  ActivityRecord,
-  AppUsage,
-  Developer,
-  DeveloperOptions,
-  WithDeveloper,
-} from './features/developer/index.ts';
-export { devices } from './features/devices/index.ts';
-export type { DeviceEvent, DeviceOptions, Devices } from './features/devices/index.ts';
-export { PersonalTokenInvalidError } from './features/personal-tokens/errors.ts';
-export { openid } from './features/openid/index.ts';
-export type * from './features/openid/index.ts';
-export { passport, passportSource } from './features/passport/index.ts';
-export type * from './features/passport/index.ts';
-export { personalTokens } from './features/personal-tokens/index.ts';
-export type {
-  PersonalTokenEvent,
-  PersonalTokenSettings,
-  WithPersonalTokens,
-} from './features/personal-tokens/index.ts';
-export type { PersonalTokenOptions } from './features/personal-tokens/manage.ts';
-export type { NewPersonalToken, PersonalToken, PersonalTokens } from './features/personal-tokens/types.ts';
-export type { Feature } from './features/feature.ts';
-export { createApiRouter } from './api/router.ts';
-export type { ApiAuth, ApiRouter, ApiRouterOptions } from './api/router.ts';
+export { createAuthServer } from './server/create-auth-server.ts';
 export type { AuthServer } from './server/auth-server.ts';
+export type { AuthServerOptions } from './options/options.ts';
+export type { TokenClaimsFunction } from './options/tokens.ts';
+export type { Resource } from './options/resources.ts';
+export type { Scope } from './options/scopes.ts';
+export { createAdministration } from './server/administration.ts';
+export type { Administration } from './server/administration.ts';
+export { defineGate } from './access/gate.ts';
+export type { GuardContext } from './access/guard.ts';
+export { createApiRouter } from './api/router.ts';
+export type { ApiRouter } from './api/router.ts';
+export type { OpenApiPath } from './api/openapi/components.ts';
+export type { UploadedFile } from './api/route-bodies.ts';
+export { defineAction } from './api/actions/define-action.ts';
+export type { Action, ActionCall } from './api/actions/define-action.ts';
+export { requestIdOf } from './http/request.ts';
+
+export type { Feature } from './features/feature.ts';
+export { agents } from './features/agents/index.ts';
+export type { AgentOptions } from './features/agents/index.ts';
+export { developer } from './features/developer/index.ts';
+export type { Developer, DeveloperOptions } from './features/developer/index.ts';
+export { devices } from './features/devices/index.ts';
+export type { DeviceOptions } from './features/devices/index.ts';
+export { openid } from './features/openid/index.ts';
+export type { OpenIdOptions } from './features/openid/index.ts';
+export { laravelPassport, laravelPassportSource } from './features/laravel-passport/index.ts';
+export type { LaravelPassportSource } from './features/laravel-passport/types.ts';
+export { personalTokens } from './features/personal-tokens/index.ts';
+export type { PersonalTokenOptions } from './features/personal-tokens/index.ts';
+export type { PersonalToken } from './features/personal-tokens/types.ts';
+export { pushedRequests } from './features/pushed-requests/index.ts';
+
+export type { ImportedClient } from './clients/import.ts';
 export type {
-  AccessTokenClaims,
-  Assignment,
-  AuditEvent,
-  AuditEventType,
-  AuditLog,
-  AuditOrigin,
-  AuditQuery,
   AuditRecord,
-  AuditRecordOf,
+  AuthorizedApp,
+  AuthorizedAppsPage,
   Client,
   ClientFields,
-  ClientGrantType,
   ClientPrincipal,
-  ClientRegistry,
-  EndpointOutcome,
+  ClientSecret,
+  ConsentForm,
+  Duration,
+  FieldError,
   Finding,
   Gate,
-  GuardedState,
-  GuardOutcome,
   InteractionFlow,
   Interactions,
+  LoginForm,
+  LogoutPage,
   Logger,
-  Observer,
+  NewSecret,
+  PageError,
   Pages,
-  PermissionSource,
+  PostedResponse,
   Principal,
   Storage,
-  ToolUse,
   User,
+  UserGrants,
   UserPrincipal,
   UserStore,
 } from './contracts/index.ts';
-export { createAuthServer } from './server/create-auth-server.ts';
-export type { Duration, DurationUnit, Milliseconds, Seconds } from './contracts/duration.ts';
-export type { IssueTokenOptions } from './token/issue-token.ts';
-export type { SigningKey } from './keys/stored-keys.ts';
-export type { RevocationTarget } from './token/revoke.ts';
-export type { NotReadyReason, Readiness, ReadinessWarning } from './server/health.ts';
-export {
-  ActionError,
-  AssignmentInvalidError,
-  BodyError,
-  ClientChangedError,
-  ClientInvalidError,
-  ClientSourceError,
-  ClientNotFoundError,
-  ConfigError,
-  ConsentInvalidError,
-  GatehouseError,
-  InteractionExpiredError,
-  LoginRequiredError,
-  MigrationsPendingError,
-  PermissionMissingError,
-  StorageError,
-  TooManyAttemptsError,
-} from './errors.ts';
-export type { FieldError, FieldErrorCode, FieldErrorParameters } from './contracts/field-errors.ts';
-export type { GatehouseErrorCode } from './errors.ts';
-export type { AuthServerOptions } from './options/options.ts';
-export type { SigningAlgorithm, TokenClaims } from './options/tokens.ts';
-export type { Resource } from './options/resources.ts';
-export type { Scope } from './options/scopes.ts';
-export { requestIdOf } from './http/request-id.ts';
-export type * as UserTypes from './types/users.ts';
-export type * as PageTypes from './types/pages.ts';
-export type * as ClientTypes from './types/clients.ts';
-export type * as OptionTypes from './types/options.ts';
+export { ActionError, ConfigError, ValidationError, GatehouseError, StorageError } from './errors.ts';
+
+// So that the compiler finds them wherever a program imports this module.
+// oxlint-disable-next-line unicorn/require-module-specifiers -- hosts name none of them
+export type {} from './types.ts';

@@ -1,15 +1,15 @@
-import test from 'ava';
+import test from './harness/test.ts';
 import { createAdministration } from 'koa-gatehouse';
-import type { ClientTypes } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
+import type { ImportedClient } from 'koa-gatehouse';
 
 import { temporaryFile } from './adapters/temporary-file.ts';
 import { like } from './harness/like.ts';
 import { gate, startPlatform } from './harness/platform.ts';
 import { around } from './harness/storage.ts';
 
-const SERVICE: ClientTypes.ImportedClient = {
+const SERVICE: ImportedClient = {
   id: '7',
   name: 'Nightly',
   grantType: 'client_credentials',
@@ -42,7 +42,7 @@ test('concurrent imports of one client create it once; a dry run creates none', 
 
 test('an invalid client is an error that lists each field, in a dry run too', async (t) => {
   const operator = createAdministration({ storage: memoryStorage(), gate });
-  const mistakes: [Partial<ClientTypes.ImportedClient>, string][] = [
+  const mistakes: [Partial<ImportedClient>, string][] = [
     [{ id: '' }, 'id'],
     [{ id: 'two words' }, 'id'],
     [{ id: 7 as unknown as string }, 'id'],
@@ -111,14 +111,14 @@ test('a server closed during prune() stops after the current batch', async (t) =
 test('keys are listed as servers use them', async (t) => {
   const storage = memoryStorage();
   const operator = createAdministration({ storage });
-  t.deepEqual(await operator.keys.list(), []);
-  const first = await operator.keys.rotate();
+  t.deepEqual(await operator.signingKeys.list(), []);
+  const first = await operator.signingKeys.rotate();
   t.is(first.status, 'active');
-  const second = await operator.keys.rotate({ after: '1 hour', accessTokenLifetime: '2 hours' });
+  const second = await operator.signingKeys.rotate({ after: '1 hour', accessTokenLifetime: '2 hours' });
   t.is(second.status, 'next');
   await using platform = await startPlatform({ storage });
-  t.deepEqual(await operator.keys.list(), [...platform.auth.keys.list()]);
-  const [, older] = await operator.keys.list();
+  t.deepEqual(await operator.signingKeys.list(), [...platform.auth.signingKeys.list()]);
+  const [, older] = await operator.signingKeys.list();
   t.is(older!.retiresAt, second.activeAt + 7200);
 });
 
@@ -135,12 +135,15 @@ test('invalid options are errors that name them', async (t) => {
     [{ storage, retention: { audit: 'long' } }, /^retention\.audit: /],
   ] as const)
     t.throws(() => createAdministration(options as never), { code: 'ERR_CONFIG', message });
-  const { keys } = createAdministration({ storage });
+  const { signingKeys: keys } = createAdministration({ storage });
   for (const [options, message] of [
-    [{ after: -1 }, /^keys\.rotate\(\{ after \}\): /],
-    [{ after: 29 }, /^keys\.rotate\(\{ after \}\): give at least 30 s: .*ended at once by keys\.revoke\(\)/],
-    [{ accessTokenLifetime: '1 aeon' }, /^keys\.rotate\(\{ accessTokenLifetime \}\): /],
-    [{ algorithm: 'HS256' }, /^keys\.rotate\(\{ algorithm \}\): /],
+    [{ after: -1 }, /^signingKeys\.rotate\(\{ after \}\): /],
+    [
+      { after: 29 },
+      /^signingKeys\.rotate\(\{ after \}\): give at least 30 s: .*ended at once by signingKeys\.revoke\(\)/,
+    ],
+    [{ accessTokenLifetime: '1 aeon' }, /^signingKeys\.rotate\(\{ accessTokenLifetime \}\): /],
+    [{ algorithm: 'HS256' }, /^signingKeys\.rotate\(\{ algorithm \}\): /],
   ] as const)
     await t.throwsAsync(keys.rotate(options as never), { code: 'ERR_CONFIG', message });
 });

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-import test from 'ava';
+import test from './harness/test.ts';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import Koa from 'koa';
 import {
@@ -11,9 +11,8 @@ import {
   personalTokens,
   defineGate,
   GatehouseError,
-  MigrationsPendingError,
 } from 'koa-gatehouse';
-import type { AuthServer, AuthServerOptions } from 'koa-gatehouse';
+import type { AuthServer, AuthServerOptions, Gate } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -26,6 +25,7 @@ import { runCodeFlow, gate, listenerOf, people, recordingLogger, startPlatform }
 import { postJson, send } from './harness/requests.ts';
 import { serve } from './harness/serve.ts';
 import { clientToken, exchangeRefreshToken, requestClientToken } from './harness/tokens.ts';
+import { MigrationsPendingError } from '../lib/errors.ts';
 
 type Given = AuthServerOptions;
 type Refused = [option: string, remedy: string | RegExp, values: readonly unknown[]];
@@ -44,12 +44,12 @@ function required(): Given {
 }
 
 const methods = {
-  authenticate: async () => undefined,
+  verifyPassword: async () => undefined,
   find: async () => undefined,
   permissions: async () => [],
 };
 class UsersOfClass {
-  authenticate = methods.authenticate;
+  verifyPassword = methods.verifyPassword;
   find = methods.find;
   async role(): Promise<string[]> {
     return [];
@@ -87,10 +87,10 @@ const wrongValues: readonly Refused[] = [
   ['nonsense', /^there is no such option; the options are issuer, users, storage, /, [1]],
   ...[
     ['Issuer', 'issuer'],
-    ['privateKeyJwt', 'clients.keys'],
+    ['privateKeyJwt', 'clients.privateKeyJwt'],
     ['keyEncryptionKey', 'secrets.keyEncryptionKey'],
     ['loginUrl', 'login.url'],
-    ['maxBodyBytes', 'limits.bodyBytes'],
+    ['maxTotalBodyBytes', 'limits.maxTotalBodyBytes'],
     ['mountPath', 'paths.mount'],
     ['refreshGarce', 'tokens.refreshGrace'],
     ['signingAlgorithm', 'tokens.algorithm'],
@@ -129,8 +129,20 @@ const wrongValues: readonly Refused[] = [
   ]),
   [
     'users',
-    'pass an object with the methods authenticate(login, password) and find(id)',
-    [undefined, null, {}, { ...methods, find: undefined }, { ...methods, authenticate: 1 }],
+    'pass an object with the methods verifyPassword(login, password) and find(id)',
+    [
+      undefined,
+      null,
+      {},
+      { verifyPassword: methods.verifyPassword },
+      { ...methods, find: undefined },
+      { ...methods, verifyPassword: 1 },
+    ],
+  ],
+  [
+    'users',
+    'add the method verifyPassword(login, password), or set login.url to your own login page',
+    [{ find: methods.find }],
   ],
   ['users', 'make roles(user) a method, or leave it out', [{ ...methods, roles: ['registrar'] }]],
   ['users', 'make username(user) a method, or leave it out', [{ ...methods, username: 'ann' }]],
@@ -159,7 +171,7 @@ const wrongValues: readonly Refused[] = [
   ['paths.account', PAGE, WRONG_PAGES],
 
   ['login.currentUser', 'pass a function, or leave it out', [null, 'ann']],
-  ['login.signOut', 'pass a function, or leave it out', ['/logout']],
+  ['login.logout', 'pass a function, or leave it out', ['/logout']],
   [
     'login.url',
     "give a path or URL of the host's login page, such as '/login'",
@@ -205,7 +217,7 @@ const wrongValues: readonly Refused[] = [
   ['tokens.claims', 'pass a function, or leave it out', [{ tenant: 'north' }]],
   ['tokens.algorithm', 'choose ES256, RS256 or EdDSA', [null, 'none', 'HS256', 'es256', '']],
   ['tokens.revocationLag', `${DURATION} 1 s`, [null, 0, 'soon']],
-  ['tokens.cached', COUNT, [null, 0, -1, 1.5, '10', Infinity]],
+  ['tokens.maxCached', COUNT, [null, 0, -1, 1.5, '10', Infinity]],
   ['tokens.refreshGrace', `${DURATION} 0 s`, [null, -1, 'never', false]],
   ['tokens.keyRotation', `${DURATION} 0 s`, [-1]],
   ['tokens.lifetimes', 'choose long or short', ['reference', '', 'constructor']],
@@ -251,7 +263,7 @@ const wrongValues: readonly Refused[] = [
   ],
   ['limits.attempts.clientAuthentication.perAddress', COUNT, [0]],
   ['limits.bodyTimeout', /at least 1 s$/, [0]],
-  ['limits.bodyBytes', 'give a whole number of at least 1, or 0 for no limit', [-1]],
+  ['limits.maxTotalBodyBytes', 'give a whole number of at least 1, or 0 for no limit', [-1]],
 ];
 
 /** Options of which the error names another than the one that was given, or a URL. */
@@ -381,7 +393,7 @@ test('the least values, undefined ones, and URLs in any spelling are accepted', 
     [{ secrets: { keyEncryptionKey: false }, limits: { attempts: false } }],
     [
       {
-        tokens: { refreshGrace: 0, keyRotation: 0, revocationLag: 1, cached: 1 },
+        tokens: { refreshGrace: 0, keyRotation: 0, revocationLag: 1, maxCached: 1 },
         retention: { pruneInterval: 0, audit: 0 },
         limits: { attempts: { login: false, clientAuthentication: undefined } },
       },
@@ -395,7 +407,7 @@ test('the least values, undefined ones, and URLs in any spelling are accepted', 
 });
 
 test("issuer, users and storage are enough: pages named after the issuer's host, and no permissions", async (t) => {
-  let auth!: AuthServer<never, never>;
+  let auth!: AuthServer<Gate<never, never>>;
   await using served = await serve(async (issuer) => {
     auth = await createAuthServer({ issuer, users: people(), storage: memoryStorage() });
     const app = new Koa();
@@ -423,7 +435,7 @@ test("issuer, users and storage are enough: pages named after the issuer's host,
 test('the users may be an instance of a class', async (t) => {
   class Users {
     #all = people().all;
-    async authenticate(login: string) {
+    async verifyPassword(login: string) {
       return this.#all.find(({ email }) => email === login);
     }
     async find(id: string) {
@@ -458,6 +470,7 @@ test('tokens live as long as the lifetimes say', async (t) => {
     ['short', 3600],
     [{ preset: 'short', refreshToken: '60 days' }, 3600],
     [{ accessToken: '15 min' }, 900],
+    [{ accessToken: '2 weeks' }, 1_209_600],
     [{ accessToken: 1 }, 1],
     [{ accessToken: '1.5 hours' }, 5400],
     // In floating point, 2.3 times 3,600,000 is not a whole number.
@@ -465,7 +478,7 @@ test('tokens live as long as the lifetimes say', async (t) => {
   ] as const) {
     const auth = await createAuthServer({ ...required(), tokens: { lifetimes } });
     const { client } = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
-    const { iat, exp } = decodeJwt(await auth.issueToken({ client: client.id }));
+    const { iat, exp } = decodeJwt(await auth.issueToken({ clientId: client.id }));
     t.is(Number(exp) - Number(iat), seconds, inspect(lifetimes));
     await auth.close();
   }
@@ -494,7 +507,7 @@ for (const [algorithm, kty] of [
   });
 }
 
-test.serial('the engine prints nothing', async (t) => {
+test('the engine prints nothing', async (t) => {
   const printed: unknown[] = [];
   const { warn, info, log, error } = console;
   t.teardown(() => Object.assign(console, { warn, info, log, error }));
@@ -518,7 +531,7 @@ onEachEmptyDatabase(
       );
       t.teardown(async () => Promise.all(servers.map(async (server) => server.close())));
       t.deepEqual(await storages[0].pendingMigrations(), []);
-      for (const { keys } of servers) t.true(keys.list().length > 0);
+      for (const { signingKeys: keys } of servers) t.true(keys.list().length > 0);
     }
   },
 );
@@ -536,7 +549,7 @@ test('a server does not start if a migration is missing', async (t) => {
     t.deepEqual(pending, names);
   };
   const all = await storage.pendingMigrations();
-  t.is(all.length, 1);
+  t.true(all.length > 0);
   await isRefused(all);
   await storage.migrate();
   await host('gatehouse_migrations').delete();
@@ -573,7 +586,7 @@ test('servers that start at once on an empty database share one signing key', as
     storages.map(async (storage) => createAuthServer({ ...required(), storage })),
   );
   t.teardown(async () => Promise.all(servers.map(async (server) => server.close())));
-  const kids = servers.map(({ keys }) => keys.list().map(({ id }) => id));
+  const kids = servers.map(({ signingKeys: keys }) => keys.list().map(({ id }) => id));
   t.is(kids[0]?.length, 1);
   for (const one of kids) t.deepEqual(one, kids[0]);
 });

@@ -6,7 +6,7 @@ import type { Value } from '../../lib/database/statements.ts';
 /** The part of better-sqlite3 that is used here; the package comes without types. */
 export interface SqliteFile {
   readonly inTransaction: boolean;
-  /** Whether it has no file that outlives it. */
+  /** Whether no file remains when the database is closed. */
   readonly memory: boolean;
   prepare(sql: string): PreparedStatement;
   exec(sql: string): unknown;
@@ -32,7 +32,7 @@ export function betterSqlite3Database(file: SqliteFile): SqlDatabase {
   const connection = sqliteConnection(file);
   // While SQLite waits for a lock, the thread does nothing else.
   file.pragma('busy_timeout = 0');
-  return { dialect: 'sqlite', isDurable: !file.memory, connect: () => connection, async close() {} };
+  return { dialect: 'sqlite', durable: !file.memory, connect: () => connection, async close() {} };
 }
 
 /** An open database as a connection. Statements are prepared once, because that takes ten times as long as running them. */
@@ -69,13 +69,16 @@ const files = new WeakMap<
   { readonly connection: SqlConnection; readonly busyTimeout: Milliseconds }
 >();
 
-/** The same where a host uses it too, between two calls: until it is given back, SQLite does not wait for locks, which would block the thread. */
+/**
+ * The connection of a database that a host uses too, between two calls. Until it is given back, SQLite does not wait for locks, because
+ * that would block the thread.
+ */
 export function sharedSqliteConnection(
   native: SqliteFile,
   giveBack: SqlConnection['release'],
 ): SqlConnection & { readonly leave: () => void } {
   if (native.inTransaction) {
-    // The host has begun it without acquiring the connection from the pool.
+    // The host has begun the transaction without acquiring the connection from the pool.
     throw new CodedError(
       'SQLITE_BUSY',
       'the connection has an open transaction that this storage did not begin',
@@ -118,7 +121,7 @@ export function setUpFile(file: SqliteFile): void {
   }
 }
 
-/** Nothing changes for a file that this process may only read: it is read in the mode that it has. */
+/** A file that this process may only read keeps the mode that it has. */
 function useWal(file: SqliteFile): void {
   try {
     file.pragma('journal_mode = wal');

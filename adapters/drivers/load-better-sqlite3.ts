@@ -25,7 +25,7 @@ export function findBetterSqlite3(): OpenSqlite | undefined {
   }
 }
 
-/** The same. @throws ConfigError when the package is not installed */
+/** The class that opens SQLite files. @throws ConfigError when the package is not installed */
 export function loadBetterSqlite3(): OpenSqlite {
   const found = findBetterSqlite3();
   if (!found) throw missing('better-sqlite3');

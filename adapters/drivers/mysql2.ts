@@ -59,7 +59,8 @@ export function mysqlConnection(native: MysqlConnection, release: SqlConnection[
 
 export async function send(connection: MysqlConnection, sql: string): Promise<Response> {
   return new Promise((resolve, reject) => {
-    // As mysql2 has them without settings: the function `typeCast` of a host may make a flag a boolean, and no client would be disabled.
+    // These are mysql2's own defaults: a function `typeCast` of the host may turn a flag into a boolean, and then no client would be
+    // disabled.
     connection.query({ sql, typeCast: true, rowsAsArray: false, nestTables: false }, (error, response) =>
       error ? reject(withCode(error)) : resolve(response),
     );

@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 import type { SqlConnection, SqlDatabase } from '../../lib/database/port.ts';
 
-/** The codes that better-sqlite3 has as names, by SQLite's numbers, which are all that `node:sqlite` gives. */
+/** The names that better-sqlite3 gives SQLite's error codes. `node:sqlite` gives only the numbers. */
 const CODES: Readonly<Record<number, string>> = {
   1: 'SQLITE_ERROR',
   5: 'SQLITE_BUSY',
@@ -51,7 +51,7 @@ export function nodeSqliteDatabase(native: DatabaseSync): SqlDatabase {
   native.exec('pragma busy_timeout = 0');
   return {
     dialect: 'sqlite',
-    isDurable: native.location() !== null,
+    durable: native.location() !== null,
     connect: () => connection,
     async close() {},
   };
@@ -59,7 +59,7 @@ export function nodeSqliteDatabase(native: DatabaseSync): SqlDatabase {
 
 function withCode(error: Error & { errcode?: number }): Error {
   const { errcode = 0 } = error;
-  // The last byte is the kind of a more exact number.
+  // The last byte of an extended code is the primary code.
   const code = CODES[errcode] ?? CODES[errcode & 0xff];
   return code === undefined ? error : Object.assign(error, { code });
 }

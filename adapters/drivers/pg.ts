@@ -64,7 +64,7 @@ export function pgDatabase(pool: PgPool): SqlDatabase {
     async listen() {
       if (pool.ended) return undefined;
       const client = new pool.Client(pool.options);
-      // The event `end` follows, without which nothing is done. An `error` that nobody listens for ends the process.
+      // The event `end` follows, and that one is handled. An `error` that nobody listens for ends the process.
       client.on('error', () => {});
       await client.connect();
       return client;
@@ -112,10 +112,11 @@ export async function closePg(client: PgClient): Promise<void> {
  */
 function watchReplication(client: PgClient): void {
   const isNew = !notReplicated.has(client);
-  // It may have been said of a transaction of the host.
+  // An earlier warning may have been about a transaction of the host.
   notReplicated.set(client, false);
   if (!isNew) return;
-  // The statement under way rejects with it. One that nobody listens for ends the process, and the pool listens to idle clients only.
+  // The statement under way rejects with the error. An `error` that nobody listens for ends the process, and the pool listens to idle
+  // clients only.
   client.on('error', () => {});
   client.on('notice', ({ routine }) => {
     // The name of the function in the server's source is the same in all versions. The text depends on the server's language,
@@ -124,7 +125,7 @@ function watchReplication(client: PgClient): void {
   });
 }
 
-// For the server to close the connection of a request.
+// The time that the server gets to close the connection of a request.
 const CANCEL_TIMEOUT: Milliseconds = 1000;
 
 /**
@@ -139,7 +140,7 @@ async function requestCancel({ connection, host, port, processID, secretKey }: P
   if (processID === null || secretKey === null) return;
   const request = new (connection.constructor as new () => ProtocolConnection)();
   const closed = once(request, 'end', { signal: AbortSignal.timeout(CANCEL_TIMEOUT) });
-  // Not ended after it: PgBouncer drops the request of a connection that ends before it was passed on.
+  // The connection is not ended after the request: PgBouncer drops a request that it has not passed on when its connection ends.
   request.on('connect', () => request.cancel(processID, secretKey));
   // The address of the connection itself, because the name may stand for several servers.
   const { remoteAddress, remotePort } = connection.stream;

@@ -14,7 +14,7 @@ const FORMS =
 const UNREADABLE =
   'this address cannot be read; in the user name and the password write # as %23, ? as %3F, / as %2F, @ as %40 and % as %25, and give one host, with a port of 1 to 65535 or none';
 
-/** Of each kind of server, the names of Knex's client and of the parameter with the socket, for an address without a host. */
+/** For each kind of server, the name of Knex's client and, for an address without a host, the parameter that names the socket. */
 const SERVERS: Readonly<Record<string, { readonly client: string; readonly socket: string }>> = {
   postgres: { client: 'pg', socket: 'host' },
   postgresql: { client: 'pg', socket: 'host' },
@@ -44,15 +44,15 @@ function serverOf(url: string): (typeof SERVERS)[string] | undefined {
 }
 
 /**
- * The address of a database server, such that Knex reads all of it. Of any other text Knex makes the name of a file, without an error,
- * and the driver then connects to its default server, with the tables of another application.
+ * The address of a database server in a form that Knex reads as a whole. Knex takes any other text, without an error, for the name of a
+ * file, and the driver then connects to its default server, with the tables of another application.
  *
- * @param option - of the address, for the error
+ * @param option - the option with the address, for the error
  * @throws ConfigError when it is not one
  */
 export function readableAddress(url: string, option = OPTION): string {
   const server = serverOf(url);
-  // A socket of libpq has no host, also after a user, which no URL may have.
+  // libpq's address of a socket has no host, even after a user; a URL must not be like that.
   const address = url.replace(/^([a-z]+:\/\/[^/?#]*@)(?=\/)/, '$1localhost');
   const parsed = URL.parse(address);
   if (!server || parsed === null || !/^[a-z]+:\/\//.test(url) || !isWhole(parsed))
@@ -73,15 +73,13 @@ export function withReadableAddress(config: Knex.Config): Knex.Config {
   return { ...config, connection: readableAddress(connection) };
 }
 
-/**
- * @throws ConfigError for a Knex instance of the host for a server, when Knex has made the name of a file of its address
- */
+/** @throws ConfigError for a Knex instance of the host that is for a server, when Knex has taken its address for the name of a file */
 export function refuseFileOfServer({ client }: Knex): void {
   const isFile = Object.hasOwn(Object(client.connectionSettings) as object, 'filename');
   if (isFile && !String(client.driverName).includes('sqlite')) throw new ConfigError(OPTION, UNREADABLE);
 }
 
-/** Whether no part is the rest of a password, such as of `app:12#34@host`, which is a host with a port for a URL. */
+/** Whether no part of the URL is the rest of a password: as a URL, `app:12#34@host` begins with a host and a port. */
 function isWhole({ hash, hostname, password, pathname, searchParams, username }: URL): boolean {
   const names = [...searchParams.keys()].join('');
   return (
@@ -121,7 +119,7 @@ export function isPersistent(filename: unknown): boolean {
   return filename !== ':memory:' && filename !== '';
 }
 
-/** @throws ConfigError when there is no such file, which SQLite would create */
+/** @throws ConfigError when there is no such file: SQLite would create it */
 export function requireFile(filename: string, remedy: string): void {
   if (!isPersistent(filename) || existsSync(filename)) return;
   throw new ConfigError(OPTION, `there is no database file ${filename}; ${remedy}`);

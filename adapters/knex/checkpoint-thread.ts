@@ -39,7 +39,8 @@ while (Atomics.load(state, CLOSED) === 0) {
     checkpoint('truncate');
     restedSince = performance.now();
   } else if (pages >= newLogAt && pages !== before) {
-    // Where another process is in the way, the transactions of this one are not paused at each turn.
+    // Where another process prevents it, the next attempt waits for more pages, so that transactions of this process are not paused at
+    // each turn.
     if (!startNewLog()) newLogAt = pages + LOG_PAGES;
   }
   if (pagesInLog() === 0) Atomics.wait(state, CHANGED, 0);
@@ -56,10 +57,10 @@ function pagesInLog(): number {
 }
 
 /**
- * Under load, passive checkpoints alone never let the log begin again. Two of them leave little for the third, during which nobody
- * can write: the transactions of this process wait until it has ended.
+ * Under load, passive checkpoints alone never let the log begin again. Two of them leave little for the third, during which nobody can
+ * write: the transactions of this process wait until it has ended.
  *
- * @returns `false` when another process has a lock that it needs
+ * @returns `false` when another process has a lock that this needs
  */
 function startNewLog(): boolean {
   for (let passes = 0; passes < 2; passes += 1) {

@@ -29,14 +29,14 @@ export interface Checkpoints {
   close(): Promise<void>;
 }
 
-// Command lines and most tests make fewer, and then a thread costs more than it saves.
+// Commands and most tests make fewer commits, and then a thread costs more than it saves.
 const COMMITS_BEFORE_THREAD = 200;
 
 // A checkpoint of the connection's own would take as long, and nothing else could run meanwhile.
 const LONGEST_PAUSE: Milliseconds = 1000;
 
-// In pages of 4 KiB. 16 MB, four times SQLite's default: a checkpoint is half the cost of small commits. With a thread, 64 MB:
-// only if the thread cannot keep up.
+// In pages of 4 KiB. 16 MB, four times SQLite's default: a checkpoint is half the cost of small commits. With a thread, 64 MB: the
+// connection makes a checkpoint only if the thread cannot keep up.
 const LOG_PAGES = { withoutThread: 4000, withThread: 16_000 };
 
 /**

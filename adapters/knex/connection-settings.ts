@@ -15,8 +15,8 @@ import type { SqliteFile } from '../drivers/better-sqlite3.ts';
 /** The other names that Knex has for a client. */
 const ALIASES: Readonly<Record<string, string>> = { postgres: 'pg', postgresql: 'pg' };
 
-// The network may need this long for a connection, also when the storage's timeout is shorter. It is no
-// longer, because attempts to connect that cannot succeed occupy the pool, which then opens no other connections.
+// The network may need this long for a connection, even when the storage's timeout is shorter. The time is not longer, because attempts
+// to connect that cannot succeed occupy the pool, which then opens no other connections.
 const MIN_CONNECT_TIMEOUT: Milliseconds = 1000;
 
 /**

@@ -8,4 +8,3 @@ import '#runtime';
 
 export { backupSqlite } from './backup.ts';
 export { knexStorage } from './knex-storage.ts';
-export type { KnexStorageOptions } from './knex-storage.ts';

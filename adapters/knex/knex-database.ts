@@ -16,7 +16,7 @@ interface Driver {
 }
 
 interface WrappedConnection extends SqlConnection {
-  /** Gives the connection the settings of the host again, of which the storage has changed some. */
+  /** Restores the host's settings of the connection that the storage has changed. */
   readonly leave?: () => void;
 }
 
@@ -38,9 +38,9 @@ export function isDriver(name: string): boolean {
 /**
  * The database of a Knex instance, which stays open when the storage is closed.
  *
- * @param isShared - whether the host uses its pool too
+ * @param shared - whether the host uses its pool too
  */
-export function knexDatabase(knex: Knex, { isShared }: { readonly isShared: boolean }): SqlDatabase {
+export function knexDatabase(knex: Knex, { shared }: { readonly shared: boolean }): SqlDatabase {
   const { client } = knex;
   refuseFileOfServer(knex);
   const driver = String(client.driverName);
@@ -71,8 +71,8 @@ export function knexDatabase(knex: Knex, { isShared }: { readonly isShared: bool
   const canListen = dialect === 'postgresql' && client.config.connectionPool === undefined;
   return {
     dialect,
-    isDurable: isPersistent(filename),
-    isShared,
+    durable: isPersistent(filename),
+    shared,
     connect,
     ...(canListen && { listen: async () => (client.pool ? client.acquireRawConnection() : undefined) }),
     async close() {},
@@ -87,12 +87,13 @@ export async function begin<T>(
   beforeCommit: () => Promise<void>,
 ): Promise<T> {
   async function locked(transaction: Knex.Transaction): Promise<T> {
-    // Knex begins one that takes SQLite's write lock at its first write, which fails when another one has written since its read.
+    // Knex begins a transaction that takes SQLite's write lock at its first write, which fails when another transaction has written since
+    // this one read.
     if (knex.client.driverName === 'better-sqlite3') await query(LOCK, []);
     // The host's statements run with the connection's own settings, such as `busy_timeout`.
     leave?.();
     const commit = transaction.commit.bind(transaction);
-    // Knex calls it too, when the work is done. Its type says that it is a query, which it is not.
+    // Knex calls `commit` too, when the work is done. Its type says that it is a query, but it is not.
     transaction.commit = (async (value: unknown) => {
       await beforeCommit();
       return commit(value);

@@ -21,24 +21,24 @@ const listenAddress: Check<boolean | string> = (place, listen: unknown) => {
 
 const KNEX_STORAGE = {
   /**
-   * How long a call waits for a free connection, for locks and for the server's answer before it throws `StorageError`: such as
-   * `'2 seconds'` or `'500 ms'`, 10 minutes at most. Then the server is asked to stop the statement, which takes a second more
-   * if it does not answer.
+   * How long a call waits for a free connection, for locks and for the server's answer before it throws `StorageError`: such as `'2
+   * seconds'` or `'500 ms'`, 10 minutes at most. Then the server is asked to stop the statement; if it does not answer, the call takes a
+   * second more.
    *
    * @default '5 seconds'
    */
   timeout: optional(wait(1, '10 minutes'), '5 seconds'),
   /**
-   * Whether an SQLite file that does not exist is created, where the database is an address. With `false` it is a `ConfigError`,
-   * so that a wrong path is noticed.
+   * Whether an SQLite file that does not exist is created, where the database is an address. With `false`, a missing file is a
+   * `ConfigError`, so that a wrong path is noticed.
    *
    * @default true
    */
-  create: optional(boolean, true),
+  createFile: optional(boolean, true),
   /**
-   * Whether a server on PostgreSQL opens one connection besides the pool, on which it learns of revocations and changes of other
-   * nodes at once (LISTEN). Without it, and on other databases, it reads them within `tokens.revocationLag`. PgBouncer passes no messages
-   * on: behind it, give the address of the server itself for this connection, such as `'postgres://app@10.0.0.1/app'`.
+   * Whether a server on PostgreSQL opens one connection besides the pool, on which it learns of revocations and changes of other nodes at
+   * once (LISTEN). Without this connection, and on other databases, the server reads them within `tokens.revocationLag`. PgBouncer passes
+   * no messages on: behind it, give the address of the server itself for this connection, such as `'postgres://app@10.0.0.1/app'`.
    *
    * @default true
    */
@@ -82,8 +82,8 @@ export function knexStorage(
   database: Knex | Knex.Config | string,
   options: KnexStorageOptions = {},
 ): Storage {
-  const { create, listen, timeout } = readOptions(KNEX_STORAGE, options, 'knexStorage()');
-  const opened = openDatabase(database, timeout, create);
+  const { createFile, listen, timeout } = readOptions(KNEX_STORAGE, options, 'knexStorage()');
+  const opened = openDatabase(database, timeout, createFile);
   const source = typeof listen === 'string' ? { ...opened, listen: listenAt(listen) } : opened;
   return createStorage(source, { listen: listen !== false, timeout });
 }

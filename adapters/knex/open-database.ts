@@ -16,18 +16,18 @@ const OPTION = 'storage';
 
 /**
  * @param timeout - how long connections that are opened here wait, for a server and for locks
- * @param create - `false`: a missing SQLite file is an error
+ * @param createFile - `false`: a missing SQLite file is an error
  */
 export function openDatabase(
   database: Knex | Knex.Config | string,
   timeout: Milliseconds,
-  create = true,
+  createFile = true,
 ): SqlDatabase {
   if (typeof database === 'function') {
     if (database.isTransaction === true) {
       throw new ConfigError(OPTION, 'pass the Knex instance, not a transaction');
     }
-    return knexDatabase(database, { isShared: true });
+    return knexDatabase(database, { shared: true });
   }
   if (typeof database !== 'string' && (typeof database !== 'object' || (database as unknown) === null)) {
     throw new ConfigError(
@@ -37,7 +37,7 @@ export function openDatabase(
   }
   const config = typeof database === 'string' ? parseUrl(database) : database;
   const filename = typeof database === 'string' ? filenameOf(config) : undefined;
-  if (!create && filename !== undefined) {
+  if (!createFile && filename !== undefined) {
     requireFile(filename, 'correct the path, or create the file with `gatehouse migrate`');
   }
   return filename === undefined ? openKnex(config, timeout) : openFile(config, filename, timeout);
@@ -45,14 +45,14 @@ export function openDatabase(
 
 /** Opens the connection for LISTEN at an address of its own. */
 export function listenAt(address: string): NonNullable<SqlDatabase['listen']> {
-  // Without a pool, because it hands out no connection; so there is nothing to close.
+  // The connection is opened outside the pool, which stays empty, so there is nothing to close.
   const { client } = connect({ ...parseUrl(address), pool: { min: 0, max: 1 } });
   return async () => client.acquireRawConnection();
 }
 
 function openKnex(config: Knex.Config, timeout: Milliseconds): SqlDatabase {
   const knex = connect(withConnectionSettings(config, timeout));
-  const opened = knexDatabase(knex, { isShared: false });
+  const opened = knexDatabase(knex, { shared: false });
   if (opened.dialect !== 'sqlite') return { ...opened, close: async () => knex.destroy() };
   // The single connection is acquired once, because acquiring it from Knex's pool for each call takes several times as long as most
   // statements on an SQLite file.
@@ -70,7 +70,7 @@ function openKnex(config: Knex.Config, timeout: Milliseconds): SqlDatabase {
 /** Opens an SQLite file without Knex. Only `transaction()` needs Knex, which then uses the connection opened here. */
 function openFile(config: Knex.Config, filename: string, timeout: Milliseconds): SqlDatabase {
   const BetterSqlite3 = loadBetterSqlite3();
-  const isDurable = isPersistent(filename);
+  const durable = isPersistent(filename);
   let isClosed = false;
   let writing: SqliteFile | undefined;
   let connection: SqlConnection | undefined;
@@ -94,7 +94,7 @@ function openFile(config: Knex.Config, filename: string, timeout: Milliseconds):
     return reading;
   }
 
-  const checkpoints = isDurable
+  const checkpoints = durable
     ? checkpointsInThread(filename, () => (isClosed ? undefined : writing))
     : undefined;
 
@@ -114,10 +114,10 @@ function openFile(config: Knex.Config, filename: string, timeout: Milliseconds):
 
   return {
     dialect: 'sqlite',
-    isDurable,
+    durable,
     connect: () => (connection ??= openWriter()),
     // A database in memory can be reached by its own connection only.
-    ...(isDurable && { reader }),
+    ...(durable && { reader }),
     async close() {
       isClosed = true;
       await checkpoints?.close();

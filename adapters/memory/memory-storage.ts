@@ -8,15 +8,15 @@ import { betterSqlite3Database } from '../drivers/better-sqlite3.ts';
 import { findBetterSqlite3 } from '../drivers/load-better-sqlite3.ts';
 import { nodeSqliteDatabase } from '../drivers/node-sqlite.ts';
 
-// Nothing is waited for but the process itself, which may be busy.
+// A call waits for nothing but the process itself, which may be busy.
 const TIMEOUT: Milliseconds = 60_000;
 
 /**
- * Storage in the memory of this process, for tests and first steps: SQLite without a file, by `better-sqlite3` where it is installed, else
- * by `node:sqlite`, of which Node 22 warns that it is experimental.
+ * Storage in the memory of this process, for tests and first steps: SQLite without a file, by `better-sqlite3` where it is installed,
+ * else by `node:sqlite`, for which Node 22 prints a warning that it is experimental.
  *
- * Its data is lost when the process ends, and other nodes cannot read it. It needs no migration, and `close()` does nothing: another server
- * of the process may go on with it. `transaction()` passes the open database to the work.
+ * Its data is lost when the process ends, and other nodes cannot read it. It needs no migration, and `close()` does nothing: another
+ * server of the process may go on with it. `transaction()` passes the open database to the work.
  *
  * @throws ConfigError when this Node has no `node:sqlite` and `better-sqlite3` is not installed
  */

@@ -7,5 +7,4 @@
 import '#runtime';
 
 export { sqlStorage } from './sql-storage.ts';
-export type { MysqlPool, PgPool, SqliteDatabase, SqlStorageOptions } from './sql-storage.ts';
-export type { ListeningConnection, SqlAnswer, SqlConnection, SqlDatabase } from '../../lib/database/port.ts';
+export type { ListeningConnection, SqlResult, SqlConnection, SqlDatabase } from '../../lib/database/port.ts';

@@ -12,16 +12,16 @@ import { pgDatabase } from '../drivers/pg.ts';
 
 const SQL_STORAGE = {
   /**
-   * How long a call waits for a free connection, for locks and for the server's answer before it throws `StorageError`: such as
-   * `'2 seconds'` or `'500 ms'`, 10 minutes at most. Then the server is asked to stop the statement, which takes a second more
-   * if it does not answer.
+   * How long a call waits for a free connection, for locks and for the server's answer before it throws `StorageError`: such as `'2
+   * seconds'` or `'500 ms'`, 10 minutes at most. Then the server is asked to stop the statement; if it does not answer, the call takes a
+   * second more.
    *
    * @default '5 seconds'
    */
   timeout: optional(wait(1, '10 minutes'), '5 seconds'),
   /**
-   * Whether a server on PostgreSQL opens one connection besides the pool, on which it learns of revocations and changes of other
-   * nodes at once (LISTEN). Without it, and on other databases, it reads them within `tokens.revocationLag`.
+   * Whether a server on PostgreSQL opens one connection besides the pool, on which it learns of revocations and changes of other nodes at
+   * once (LISTEN). Without this connection, and on other databases, the server reads them within `tokens.revocationLag`.
    *
    * @default true
    */
@@ -61,9 +61,9 @@ export interface SqliteDatabase {
  * The app goes on using its pool. `close()` leaves it open: end it afterwards. The pool is used as it is configured; `docs/databases.md`
  * says which time limits to set. The names of the tables begin with `gatehouse_`. Call `migrate()` once before serving.
  *
- * An SQLite database is for this storage alone, because all statements on a connection are in the same transaction: the app opens
- * another one to the same file. Set `journal_mode = wal`, so that neither waits for reads of the other. Its `busy_timeout` is set to 0: the
- * storage waits for locks without blocking the thread.
+ * An SQLite database is for this storage alone, because all statements on a connection are in the same transaction: the app opens another
+ * connection to the same file. Set `journal_mode = wal`, so that neither waits for reads of the other. Its `busy_timeout` is set to 0:
+ * the storage waits for locks without blocking the thread.
  *
  * `transaction()` passes the connection in use to the work: a client of `pg`, a connection of `mysql2`, the database of SQLite. The work
  * sends neither `commit` nor `rollback`.

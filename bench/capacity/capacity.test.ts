@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-import test from 'ava';
+import test from '../../test/harness/test.ts';
 import { LRUCache } from 'lru-cache';
 
 import { plan, readShare, waitOf99 } from './model.ts';

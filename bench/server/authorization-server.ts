@@ -15,7 +15,7 @@ export async function startAuthServer(
   origin: string,
   { database, registered }: Job,
   signIn?: OpenIdOptions,
-): Promise<{ auth: AuthServer<Permission>; registered: Registered; countStatements: () => number }> {
+): Promise<{ auth: AuthServer<typeof gate>; registered: Registered; countStatements: () => number }> {
   let statements = 0;
   const storage = await open(database!, () => {
     statements += 1;
@@ -24,7 +24,7 @@ export async function startAuthServer(
   const auth = await createAuthServer({
     issuer: origin,
     users: {
-      authenticate: person,
+      verifyPassword: person,
       find: person,
       permissions: async () => ['view_schools'],
     },
@@ -54,7 +54,7 @@ async function open(address: string, count: () => void): Promise<Storage> {
   return knexStorage(watchedKnex(address.startsWith('postgres') ? 'pg' : 'mysql2', address, count));
 }
 
-async function register({ clients }: Pick<AuthServer<Permission>, 'clients'>): Promise<Registered> {
+async function register({ clients }: Pick<AuthServer<typeof gate>, 'clients'>): Promise<Registered> {
   const service = await clients.create({
     name: 'Nightly',
     grantType: 'client_credentials',

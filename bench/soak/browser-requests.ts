@@ -95,11 +95,11 @@ export async function disconnectApp(world: World, browser: Browser, app: Registe
     const node = await world.nodes.pick();
     const subject = { kind: 'disconnect app' as const, user, client: app.number, session };
     const begun = world.recorder.begin(node.number, subject);
-    const request = post(`/account/apps/${app.id}/disconnect`, {});
+    const request = post(`/account/apps/${app.id}/revoke`, {});
     const response = await node.send(withCookies(request, browser));
     // A form that is sent without a session is not lost by a redirect.
     const askedToLogIn = response?.status === 403;
-    const isDone = response?.location?.includes('done=disconnected') ?? false;
+    const isDone = response?.location?.includes('done=client_revoked') ?? false;
     world.recorder.end(begun, {
       status: response?.status ?? 0,
       ...(askedToLogIn || isDone ? { walk: { askedToLogIn, askedToConsent: false } } : {}),

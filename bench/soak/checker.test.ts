@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../../test/harness/test.ts';
 
 import { Checker } from './checker.ts';
 import type { Answer, Begun, Subject } from './operations.ts';

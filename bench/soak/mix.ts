@@ -166,7 +166,7 @@ async function revokeUserToken(world: World, { access, app }: Connection): Promi
 
 async function revokeGrant(world: World, connection: Connection): Promise<void> {
   const { code, grant } = connection;
-  await asAdministrator(world, { kind: 'revoke grant', code }, 'revoke', { grant });
+  await asAdministrator(world, { kind: 'revoke grant', code }, 'revoke', { grantId: grant });
   world.disconnect(connection);
 }
 
@@ -179,7 +179,7 @@ async function disconnect(world: World, { app, user }: Connection): Promise<void
 }
 
 async function revokeUser(world: World, { user }: Connection): Promise<void> {
-  await asAdministrator(world, { kind: 'revoke user', user }, 'revoke', { user: userId(user) });
+  await asAdministrator(world, { kind: 'revoke user', user }, 'revoke', { userId: userId(user) });
 }
 
 async function revokeApp(world: World, { app }: Connection): Promise<void> {
@@ -191,5 +191,5 @@ async function revokeService(world: World): Promise<void> {
 }
 
 async function revokeClient(world: World, { id, number }: RegisteredClient): Promise<void> {
-  await asAdministrator(world, { kind: 'revoke client', client: number }, 'revoke', { client: id });
+  await asAdministrator(world, { kind: 'revoke client', client: number }, 'revoke', { clientId: id });
 }

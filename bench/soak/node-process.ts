@@ -7,7 +7,7 @@ import { json } from 'node:stream/consumers';
 import Koa from 'koa';
 import Router from 'koa-router';
 import { createApiRouter, createAuthServer, StorageError } from 'koa-gatehouse';
-import type { RevocationTarget, User } from 'koa-gatehouse';
+import type { AuthServer, User } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { ISSUER, KEY_ENCRYPTION_KEY, PASSWORD, REFRESH_GRACE, REVOCATION_LAG } from './platform.ts';
@@ -23,7 +23,7 @@ const auth = await createAuthServer({
   issuer: ISSUER,
   users: {
     // Compared as it is: a password hash would take most of the time.
-    authenticate: async (login: string, password: string) =>
+    verifyPassword: async (login: string, password: string) =>
       password === PASSWORD ? person(login) : undefined,
     find: async (id: string) => person(id),
     permissions: async () => [],
@@ -53,11 +53,11 @@ function person(id: string): User {
 
 const host = new Router()
   .post('/soak/revoke', async (ctx) => {
-    await auth.revoke((await json(ctx.req)) as RevocationTarget);
+    await auth.revoke((await json(ctx.req)) as Parameters<AuthServer['revoke']>[0]);
     ctx.body = {};
   })
   .post('/soak/rotate-keys', async (ctx) => {
-    await auth.keys.rotate({ after: '30 seconds' });
+    await auth.signingKeys.rotate({ after: '30 seconds' });
     ctx.body = {};
   })
   .post('/soak/prune', async (ctx) => {

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-import test from 'ava';
+import test from '../../test/harness/test.ts';
 
 import { temporaryFile } from '../../test/adapters/temporary-file.ts';
 import { compileCache } from '../../test/harness/compile-cache.ts';
@@ -31,7 +31,7 @@ test('8,000 operations on two nodes that are killed ten times, without a wrong a
   t.log(stdout);
   const [kinds = '', sums = ''] = stdout.split('\n\n');
   t.regex(kinds, /\| guarded request \|/);
-  t.regex(kinds, /\| revoke user \|/);
+  t.regex(kinds, /\| revoke access token \|/);
   t.regex(sums, /\| SQLite \| 2 \| [1-9].* \| 17 \| 0 \|\n$/);
   t.false(existsSync(database), 'the database is the run’s own');
   t.true(readFileSync(answers, 'utf8').split('\n').length > 16_000, 'a begin and an end each');

@@ -1,6 +1,13 @@
 import { Browser } from '../../test/harness/browser.ts';
+import type { Page } from '../../test/harness/browser.ts';
 import { pkce } from '../../test/harness/pkce.ts';
 import type { Announced } from '../../test/examples/running-example.ts';
+
+/** Authorizes an agent to do all that it asks for. */
+export async function authorizeAll(browser: Browser, page: Page): Promise<Page> {
+  const all = page.answersOf('Authorize').filter(({ label }) => label === 'All');
+  return browser.submit(page, 'Authorize', Object.fromEntries(all.map(({ name, value }) => [name, value])));
+}
 
 /** The user of the agents, who signs in and consents with the pages of the example server. */
 export class AgentUser {
@@ -52,7 +59,7 @@ export class AgentUser {
       page = await browser.follow(await browser.submit(page, 'Sign in', { login, password }));
     }
     const said = page.text;
-    if (page.location === undefined) page = await browser.follow(await browser.submit(page, 'Authorize'));
+    if (page.location === undefined) page = await browser.follow(await authorizeAll(browser, page));
     if (page.location === undefined) throw new Error(`the consent has led to: ${page.text}`);
     return { said, target: page.location };
   }
@@ -60,7 +67,7 @@ export class AgentUser {
   /** Disconnects the app of a name on the page of connected apps. */
   async disconnect(name: string): Promise<void> {
     const apps = await this.#browser.open(`${this.#announced.base_url}/account/apps`);
-    for (const [, link = ''] of apps.html.matchAll(/href="([^"]+\/disconnect)"/g)) {
+    for (const [, link = ''] of apps.html.matchAll(/href="([^"]+apps\/[^/"]+\/revoke)"/g)) {
       const question = await this.#browser.open(new URL(link, apps.url));
       if (!question.heading.includes(name)) continue;
       await this.#browser.submit(question, 'Disconnect');

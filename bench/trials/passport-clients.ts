@@ -8,8 +8,8 @@ import type { Knex } from 'knex';
 
 import { postForm, send } from '../../test/harness/requests.ts';
 import type { Answer } from '../../test/harness/requests.ts';
-import { makeTokens } from '../../test/passport/laravel.ts';
-import type { MadeTokens } from '../../test/passport/laravel.ts';
+import { makeTokens } from '../../test/laravel-passport/laravel.ts';
+import type { MadeTokens } from '../../test/laravel-passport/laravel.ts';
 import { Random } from '../soak/random.ts';
 import type { Nodes } from './nodes.ts';
 import type { App, Sample } from './passport-database.ts';

@@ -7,8 +7,8 @@ import { randomUUID } from 'node:crypto';
 import { hashSync } from 'bcryptjs';
 import type { Knex } from 'knex';
 
-import { createTables, makeTokens, SECRET } from '../../test/passport/laravel.ts';
-import type { MadeTokens, PassportVersion, Row } from '../../test/passport/laravel.ts';
+import { createTables, makeTokens, SECRET } from '../../test/laravel-passport/laravel.ts';
+import type { MadeTokens, PassportVersion, Row } from '../../test/laravel-passport/laravel.ts';
 import { Random } from '../soak/random.ts';
 
 export interface Scale {

@@ -1,6 +1,6 @@
 /**
  * A Laravel app moves in while its clients call it and refresh: 1,000 apps, 10,000 users and 100,000 tokens in all states, in the tables
- * of Passport 8, 11 and 13 on each database. The clients of the app are imported, two nodes with `passport()` start and are
+ * of Passport 8, 11 and 13 on each database. The clients of the app are imported, two nodes with `laravelPassport()` start and are
  * killed in between, and then the old server is left. Checked: no call is interrupted that the old server would have answered; each token
  * of each state gets the answer of the old server; nobody is asked for a consent again; each refresh token leads to one family.
  *
@@ -17,8 +17,8 @@ import { createOwnDatabase } from '../../test/adapters/own-database.ts';
 import { findServer, MARIADB, POSTGRESQL } from '../../test/adapters/servers.ts';
 import type { ServerKind } from '../../test/adapters/servers.ts';
 import { freePort } from '../../test/harness/free-port.ts';
-import { connectLaravel } from '../../test/passport/laravel.ts';
-import type { PassportVersion } from '../../test/passport/laravel.ts';
+import { connectLaravel } from '../../test/laravel-passport/laravel.ts';
+import type { PassportVersion } from '../../test/laravel-passport/laravel.ts';
 import { Nodes, startNode } from './nodes.ts';
 import { consents, families, revoke, tryStates } from './passport-checks.ts';
 import { OldServer, PassportClients } from './passport-clients.ts';
@@ -61,7 +61,7 @@ function onSqlite(): Place {
 }
 
 async function onServer(kind: ServerKind): Promise<Place | undefined> {
-  const server = await findServer(kind);
+  const server = findServer(kind);
   if ('remedy' in server) {
     console.warn(`SKIPPED, ${kind.name}: ${server.remedy}`);
     return undefined;
@@ -96,7 +96,7 @@ async function gatehouse(
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-const IMPORT = ['client', 'import', '--from', 'passport'];
+const IMPORT = ['client', 'import', '--from', 'laravel-passport'];
 
 async function move(version: PassportVersion, place: Place): Promise<readonly Finding[]> {
   const title = `Passport ${version}, ${place.name}`;
@@ -148,7 +148,7 @@ async function move(version: PassportVersion, place: Place): Promise<readonly Fi
     }),
     await families(own, database, { exchanged, title }),
   ];
-  const status = await gatehouse(['passport', 'status'], place);
+  const status = await gatehouse(['laravel-passport', 'status'], place);
   console.log(
     `${title}: ${made.rows} access tokens; status: ${JSON.stringify({ ...status, tokens: undefined })}`,
   );

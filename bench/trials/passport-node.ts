@@ -1,14 +1,14 @@
 /**
- * A node with `passport()` in a process of its own. Its arguments are the database, the issuer, the database of the Laravel app
+ * A node with `laravelPassport()` in a process of its own. Its arguments are the database, the issuer, the database of the Laravel app
  * and the number of its users, whose ids are 1, 2, 3 and so on. Prints where it listens, and ends with its input.
  */
-import { passport, passportSource } from 'koa-gatehouse';
+import { laravelPassport, laravelPassportSource } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { startPlatform } from '../../test/harness/platform.ts';
 import type { Person } from '../../test/harness/platform.ts';
-import { APP_KEY, vectors } from '../../test/passport/laravel.ts';
-import { scopes } from '../../test/passport/moved-platform.ts';
+import { APP_KEY, vectors } from '../../test/laravel-passport/laravel.ts';
+import { scopes } from '../../test/laravel-passport/moved-platform.ts';
 
 const [database = '', issuer = '', laravel = '', users = ''] = process.argv.slice(2);
 
@@ -31,7 +31,7 @@ const platform = await startPlatform({
   issuer,
   scopes,
   users: {
-    authenticate: async (login, password) => {
+    verifyPassword: async (login, password) => {
       const user = person(EMAIL.exec(login)?.[1] ?? '');
       return user?.password === password ? user : undefined;
     },
@@ -40,10 +40,10 @@ const platform = await startPlatform({
   },
   tokens: { revocationLag: 2 },
   features: [
-    passport({
+    laravelPassport({
       publicKey: vectors.rsa_public_key_pem,
       appKey: APP_KEY,
-      source: passportSource(laravel),
+      source: laravelPassportSource(laravel),
       until: '2119-12-31',
     }),
   ],

@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { Browser } from '../../test/harness/browser.ts';
 import { signIn } from '../../test/harness/platform.ts';
 import { Random } from '../soak/random.ts';
+import { authorizeAll } from './agents-user.ts';
 import type { Nodes } from './nodes.ts';
 import type { Outcome, Session, Sharing } from './refresh-programs.ts';
 import type { Fate, RefreshProxy } from './refresh-proxy.ts';
@@ -169,7 +170,7 @@ export class Week {
     const browser = this.#browser;
     let page = await browser.open(url);
     if (page.html.includes('type="password"')) page = await signIn(browser, page);
-    if (page.location === undefined) page = await browser.follow(await browser.submit(page, 'Authorize'));
+    if (page.location === undefined) page = await browser.follow(await authorizeAll(browser, page));
     // The callback may be that of a session which was killed.
     const answer = await fetch(page.location!).catch(() => undefined);
     await answer?.body?.cancel();

@@ -162,7 +162,7 @@ for (const {
       done('refreshes');
     }
     if (backChannel !== undefined) {
-      await platform.auth.revoke({ user: '1' });
+      await platform.auth.revoke({ userId: '1' });
       const deadline = performance.now() + 10_000;
       do await page.goto(`${origin}/user`);
       while (!(await page.content()).includes('{"signedIn":false}') && performance.now() < deadline);

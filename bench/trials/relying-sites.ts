@@ -124,7 +124,7 @@ export const DIRECTUS: Site = {
 
 /** Configures Directus as it documents for OpenID Connect, with a database of its own. */
 export async function prepareDirectus(folder: string, given: Given): Promise<Prepared> {
-  const server = await findServer(POSTGRESQL);
+  const server = findServer(POSTGRESQL);
   if ('remedy' in server) throw new Error(`Directus needs a database: ${server.remedy}`);
   const database = await createOwnDatabase(POSTGRESQL, server.address);
   const environment = {

@@ -21,7 +21,7 @@ const ROUNDS = 300;
 // In milliseconds, for 99 of 100 revocations on every other node.
 const WITHIN = 100;
 
-const server = await findServer(POSTGRESQL);
+const server = findServer(POSTGRESQL);
 if ('remedy' in server) {
   console.error(`this trial needs PostgreSQL: ${server.remedy}`);
   process.exit(2);

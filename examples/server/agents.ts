@@ -5,11 +5,11 @@ import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 
 import { platformActions } from './actions/index.ts';
 import { agentsUrl } from './gate.ts';
-import type { Permission, Role } from './gate.ts';
+import type { gate } from './gate.ts';
 
 /** Serves the platform's actions as tools. */
 export async function createAgents(
-  auth: AuthServer<Permission, Role>,
+  auth: AuthServer<typeof gate>,
   { database, baseUrl }: { readonly database: Knex; readonly baseUrl: string },
 ): Promise<Middleware> {
   return createMcpEndpoint({

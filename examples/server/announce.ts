@@ -92,6 +92,7 @@ function hints({ fresh }: Announcement, curl: boolean): readonly string[] {
       : [
           `${command('--curl --new-secrets')} shows the apps with new secrets, and curl commands for each grant type.`,
         ]),
+    "Access tokens of /api/v1 live a year, those of /mcp and /statistics an hour. For an hour too, set tokens: { lifetimes: 'short' }.",
   ];
 }
 

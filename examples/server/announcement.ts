@@ -1,4 +1,4 @@
-import type { ClientGrantType } from 'koa-gatehouse';
+import type { Client } from 'koa-gatehouse';
 
 import type { RegisteredApp } from './apps.ts';
 import { gate } from './gate.ts';
@@ -25,7 +25,7 @@ export interface AnnouncedUser {
 export interface AnnouncedApp {
   readonly app: SampleApp['app'];
   readonly name: string;
-  readonly grantType: ClientGrantType;
+  readonly grantType: Client['grantType'];
   readonly clientId: string;
   readonly confidential: boolean;
   /** `null` for a public app, and for a confidential one whose secret is stored as a hash only. */
@@ -48,7 +48,7 @@ export function prepareAnnouncement(
     users: PEOPLE.map((person) => ({
       login: person.login,
       password: made?.passwords.get(person.login) ?? null,
-      permissions: [...gate.effective(person).keys()],
+      permissions: [...gate.effectivePermissions(person).keys()],
     })),
     apps: apps.map((app) => announceApp(app, baseUrl, made)),
   };
@@ -71,7 +71,7 @@ function announceApp(
     redirectUris: client.redirectUris.toSorted(
       (a, b) => Number(b === redirectUri) - Number(a === redirectUri),
     ),
-    permissions: [...gate.effective(client).keys()],
+    permissions: [...gate.effectivePermissions(client).keys()],
   };
 }
 

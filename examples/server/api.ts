@@ -5,20 +5,20 @@ import { z } from 'zod';
 
 import { platformActions } from './actions/index.ts';
 import { SCHOOL } from './actions/school.ts';
-import type { Permission, Role } from './gate.ts';
+import type { gate } from './gate.ts';
 import { LETTER, sendLetter } from './letters/letter-route.ts';
 import type { Letters } from './letters/letters.ts';
 import { QUERY_PARAMETERS, readSchoolQuery } from './school-query.ts';
 import { listSchools } from './schools.ts';
 
 export interface ApiOptions {
-  readonly auth: AuthServer<Permission, Role>;
+  readonly auth: AuthServer<typeof gate>;
   readonly knex: Knex;
   readonly letters: Letters;
 }
 
 /** The platform's API: the routes of Gatehouse, the platform's actions and two routes of its own. */
-export function createApi({ auth, knex, letters }: ApiOptions): ApiRouter<Permission> {
+export function createApi({ auth, knex, letters }: ApiOptions): ApiRouter<typeof gate> {
   const api = createApiRouter({
     auth,
     session: true, // for the page /schools, which sends no token

@@ -6,7 +6,7 @@ import type { AuthServer } from 'koa-gatehouse';
 import { createAgents } from './agents.ts';
 import { createApi } from './api.ts';
 import { agentsUrl } from './gate.ts';
-import type { Permission, Role } from './gate.ts';
+import type { gate } from './gate.ts';
 import { createDocuments } from './documents/index.ts';
 import type { PdfAccess } from './documents/pdf-service.ts';
 import type { Letters } from './letters/letters.ts';
@@ -20,7 +20,7 @@ import { loadViews } from './views.ts';
 import type { Render } from './views.ts';
 
 export interface AppOptions {
-  readonly auth: AuthServer<Permission, Role>;
+  readonly auth: AuthServer<typeof gate>;
   readonly database: Knex;
   readonly baseUrl: string;
   readonly portalCredentials: CredentialsFile;

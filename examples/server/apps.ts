@@ -1,10 +1,10 @@
 import type { Knex } from 'knex';
-import type { AuthServer, Client, ClientTypes } from 'koa-gatehouse';
+import type { AuthServer, Client, NewSecret } from 'koa-gatehouse';
 
-import type { Permission, Role } from './gate.ts';
+import type { gate } from './gate.ts';
 import type { SampleApp } from './sample.ts';
 
-type Clients = AuthServer<Permission, Role>['clients'];
+type Clients = AuthServer<typeof gate>['clients'];
 
 /** A sample app as it is registered. */
 export interface RegisteredApp {
@@ -56,7 +56,7 @@ export class Apps {
   async #register(
     sample: SampleApp,
     baseUrl: string,
-  ): Promise<{ client: Client; secret: ClientTypes.NewSecret | undefined }> {
+  ): Promise<{ client: Client; secret: NewSecret | undefined }> {
     const { app, name, grantType, confidential, redirectPaths, permissions } = sample;
     const redirectUris = redirectPaths.map((path) => baseUrl + path);
     const added = await this.#clients.create({ name, grantType, confidential, redirectUris, permissions });

@@ -54,7 +54,7 @@ function authorizationCode(baseUrl: string, app: AnnouncedApp, user: AnnouncedUs
     refresh_token: shellVariable('refresh_token'),
     scope: '',
   };
-  const callApi = `${AS_HEADER} <<<"$answer" | ${apiCall(baseUrl, 'identity')}`;
+  const callApi = `echo "$answer" | ${AS_HEADER} | ${apiCall(baseUrl, 'identity')}`;
   return [
     {
       about: `Authorization code: a code for ${app.name}, by sending the forms of the pages as ${user.login}`,
@@ -73,7 +73,7 @@ function authorizationCode(baseUrl: string, app: AnnouncedApp, user: AnnouncedUs
     {
       about: 'Refresh: new tokens without the user',
       lines: [
-        String.raw`refresh_token=$(sed 's/.*"refresh_token":"\([^"]*\)".*/\1/' <<<"$answer")`,
+        String.raw`refresh_token=$(echo "$answer" | sed 's/.*"refresh_token":"\([^"]*\)".*/\1/')`,
         `answer=$(${tokenRequest(baseUrl, refresh)}); echo "$answer"`,
         callApi,
       ],

@@ -48,16 +48,15 @@ export const scopes: Readonly<Record<string, Scope<Permission>>> = {
   },
 };
 
-/** The statistics are an API of their own: apps ask for them with `resource`, and get tokens that are valid for an hour. */
+/** The statistics are an API of their own: apps ask for them with `resource`, and get tokens that are valid for an hour, the default. */
 const STATISTICS: Resource<Permission> = {
   name: 'Larkfield statistics',
   scopes: {
     'statistics:read': { description: 'See how many schools there are', permissions: ['view_schools'] },
   },
-  lifetimes: { accessToken: '1 hour' },
 };
 
-/** What agents may ask for. Their tokens are valid for an hour, because nobody registers most agents. */
+/** What agents may ask for. Their tokens are valid for an hour, the default, because nobody registers most agents. */
 const AGENTS: Resource<Permission> = {
   name: 'Larkfield schools for agents',
   scopes: {
@@ -69,7 +68,7 @@ const AGENTS: Resource<Permission> = {
       optional: true,
     },
   },
-  lifetimes: { accessToken: '1 hour', refreshToken: '30 days', refreshTokenAbsolute: '90 days' },
+  lifetimes: { refreshTokenAbsolute: '90 days' },
 };
 
 /** The URL of the statistics. */

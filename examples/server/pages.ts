@@ -29,7 +29,12 @@ export function createPages({ agentsUrl, metrics, render }: PagesOptions): Route
   router.get('/code', (ctx) => {
     ctx.set('Cache-Control', 'no-store');
     const answer = new URLSearchParams(ctx.querystring);
-    render(ctx, 'code', { title: 'Your code', code: answer.get('code'), error: answer.get('error') });
+    render(ctx, 'code', {
+      title: 'Your code',
+      code: answer.get('code'),
+      error: answer.get('error'),
+      description: answer.get('error_description'),
+    });
   });
 
   for (const [name, content] of FILES) {

@@ -18,7 +18,6 @@ import { migrateDatabase, openDatabase } from './database.ts';
 import { pdfAccess } from './documents/pdf-service.ts';
 import { germanLabels } from './german.ts';
 import { agentsUrl, gate, resourcesAt, scopes } from './gate.ts';
-import type { Permission, Role } from './gate.ts';
 import { keyEncryptionKeyIn } from './key-encryption-key.ts';
 import { createLetters } from './letters/letters.ts';
 import { credentialsFile } from './portal/credentials.ts';
@@ -46,7 +45,7 @@ export interface PlatformOptions {
 
 /** The platform before it serves requests. */
 interface PreparedPlatform {
-  readonly auth: AuthServer<Permission, Role>;
+  readonly auth: AuthServer<typeof gate>;
   readonly database: Knex;
   readonly announcement: Announcement;
   readonly portalFile: string;
@@ -118,7 +117,7 @@ export async function preparePlatform({
     resources,
     clients: {
       // Apps may sign assertions instead of sending a secret.
-      keys: true,
+      privateKeyJwt: true,
     },
     features: [
       // What an agent may do is what its user checks on the consent page.

@@ -1,4 +1,4 @@
-import type { ClientGrantType } from 'koa-gatehouse';
+import type { Client } from 'koa-gatehouse';
 
 import type { Permission, Role } from './gate.ts';
 import type { School } from './schools.ts';
@@ -23,7 +23,7 @@ export interface SampleApp {
   /** A fixed key, because the name can be changed. */
   readonly app: 'portal' | 'command-line' | 'browser' | 'import' | 'monitor';
   readonly name: string;
-  readonly grantType: ClientGrantType;
+  readonly grantType: Client['grantType'];
   readonly confidential: boolean;
   /** Below the base URL; of authorization-code apps. */
   readonly redirectPaths: readonly string[];

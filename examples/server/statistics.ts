@@ -3,13 +3,13 @@ import { createApiRouter } from 'koa-gatehouse';
 import type { ApiRouter, AuthServer } from 'koa-gatehouse';
 
 import { statisticsUrl } from './gate.ts';
-import type { Permission, Role } from './gate.ts';
+import type { gate } from './gate.ts';
 
 /** The API of the statistics, which accepts no tokens of the platform's other API. */
 export function createStatistics(
-  auth: AuthServer<Permission, Role>,
+  auth: AuthServer<typeof gate>,
   { database, baseUrl }: { readonly database: Knex; readonly baseUrl: string },
-): ApiRouter<Permission> {
+): ApiRouter<typeof gate> {
   const api = createApiRouter({ auth, resource: statisticsUrl(baseUrl) });
   api.get('/schools', auth.requires('view_schools'), async (ctx) => {
     const schools = await database('schools').select('open');

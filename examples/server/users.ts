@@ -10,7 +10,7 @@ export function platformUsers(database: Knex): UserStore {
   const dummyHash = hashPassword(makePassword());
 
   return {
-    async authenticate(login, password) {
+    async verifyPassword(login, password) {
       const row = await database('users').where({ login: login.trim().toLowerCase() }).first();
       const matches = await verifyPassword(row?.password_hash ?? (await dummyHash), password);
       return row && matches ? toUser(row) : undefined;

@@ -23,7 +23,7 @@ export interface AssignmentsOptions {
 
 /** Manages the roles and permissions of users that are stored in the storage. */
 export function createAssignments({ users, gate, store, audit, onChange }: AssignmentsOptions): Assignments {
-  // Otherwise a role that is removed here would still be granted by the user store.
+  // Without this check, the user store would still grant a role that is removed here.
   function checkInUse(): void {
     if (userStoreAssigns(users)) {
       throw new ConfigError(
@@ -43,7 +43,7 @@ export function createAssignments({ users, gate, store, audit, onChange }: Assig
       checkInUse();
       return store.find(userId);
     },
-    async assign(userId, given) {
+    async set(userId, given) {
       checkInUse();
       const assignment = checkAssignment(userId, given, gate);
       await store.save(userId, assignment);

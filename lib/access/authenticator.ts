@@ -1,6 +1,7 @@
 import { toMilliseconds, toSeconds } from '../contracts/duration.ts';
 import type {
   AccessTokenClaims,
+  ChallengedApi,
   Milliseconds,
   Principal,
   Seconds,
@@ -12,7 +13,7 @@ import type {
 import type { ResolvedResource } from '../options/resolved-options.ts';
 import { isCompactJws } from '../token/verify-access-token.ts';
 import { AUTH_FAILURES, failureOf } from './challenge.ts';
-import type { AuthFailure, ChallengedApi } from './challenge.ts';
+import type { AuthFailure } from './challenge.ts';
 import type { LoadPrincipal } from './principal.ts';
 
 /** What `createAuthenticator()` takes. */
@@ -24,10 +25,7 @@ export interface AuthenticatorOptions<P extends string = string, U extends User 
   readonly loadPrincipal: LoadPrincipal<P, U>;
   /** Other forms of tokens. @default they are malformed tokens */
   readonly forms?: readonly GuardedForm[];
-  /**
-   * How long a cached user or client, the permissions and the revocation status are used without reading them
-   * again.
-   */
+  /** How long a cached user or client, its permissions and the revocation status are used before they are read again. */
   readonly revocationLag: Seconds;
   /** How many tokens are cached. */
   readonly cachedTokens: number;
@@ -41,7 +39,7 @@ export interface Authenticator<P extends string = string, U extends User = User>
   findCached(token: string): VerifiedToken<P, U> | undefined;
   /** Verifies the token, or reads its user or client again. Concurrent requests with the same token share the result. */
   authenticate(token: string): Promise<VerifiedToken<P, U> | AuthFailure>;
-  /** Removes tokens from the cache; without a match, all of them, as when a signing key is withdrawn. */
+  /** Removes the matching tokens from the cache or, without a match, all tokens, such as when a signing key is withdrawn. */
   forget(match?: StoredChange): void;
 }
 
@@ -114,7 +112,7 @@ export function createAuthenticator<P extends string, U extends User>(
       const known = cache.get(token);
       if (known === undefined) return undefined;
       const time = now();
-      // Before the load, the clock was set back, so the real age is unknown.
+      // When the time is before the load, the clock was set back, and the real age is unknown.
       if (time < known.loadedAt || time >= known.usableUntil) return undefined;
       known.visited = true;
       return known;
@@ -136,35 +134,35 @@ export function createAuthenticator<P extends string, U extends User>(
 /** An active token and its principal. */
 export interface VerifiedToken<P extends string = string, U extends User = User> extends LoadedToken<P, U> {
   readonly token: string;
-  /** When the principal began to be read: it includes every earlier change. */
+  /** When the read of the principal began: the principal includes every earlier change. */
   readonly loadedAt: Milliseconds;
-  /** When it expires, or `tokens.revocationLag` after it was loaded. */
+  /** The time when the token expires, or `tokens.revocationLag` after it was loaded if that is earlier. */
   readonly usableUntil: Milliseconds;
   /** Set on each use; cleared when the entry is considered for eviction and stays. */
   visited: boolean;
 }
 
-/** What a cached token was loaded as. */
+/** The result of loading a token. */
 export interface LoadedToken<P extends string = string, U extends User = User> {
-  /** `undefined`: it is a token of another form. */
+  /** `undefined` for a token of another form. */
   readonly claims?: AccessTokenClaims;
-  /** The changes that concern it. */
+  /** The ids by which a change concerns this token. */
   readonly subject: StoredChange;
   readonly principal: Principal<P, U>;
   readonly expiresAt: Seconds;
-  /** Called with the address of each request, where that is recorded. */
+  /** Called with the address of each request, where uses are recorded. */
   readonly onUse?: (address: string) => void;
 }
 
 /** The API of a guard. */
 export type GuardedApi = ChallengedApi & Pick<ResolvedResource, 'scopes'>;
 
-/** Loads a token that is well-formed. @param at - the time at which it has not expired */
+/** Loads a token that is well-formed. @param at - the time by which the token must not have expired */
 export type LoadToken = (token: string, at: Seconds) => Promise<LoadedToken | AuthFailure>;
 
-/** Another form of tokens, at the guard of an API. `load` may refuse all, as of a feature that is off. */
+/** Another form of tokens at the guard of an API. `load` may refuse all of them, such as when the feature is off. */
 export interface GuardedForm {
-  /** Whether a text can be one. */
+  /** Whether a text can be a token of this form. */
   isWellFormed(text: string): boolean;
   readonly load: LoadToken;
 }
@@ -215,7 +213,7 @@ class TokenCache<P extends string = string, U extends User = User> {
   }
 
   #evict(): void {
-    // An entry that was used moves to the end without its mark; this loop reaches it again if every entry was used.
+    // An entry that was used moves to the end and loses its mark. If every entry was used, this loop reaches it again.
     for (const [key, known] of this.#tokens) {
       if (this.#tokens.size < this.#capacity) return;
       this.#tokens.delete(key);

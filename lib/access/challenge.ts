@@ -1,4 +1,4 @@
-import type { Principal, TokenRefusal } from '../contracts/index.ts';
+import type { ChallengedApi, Principal, TokenRefusal } from '../contracts/index.ts';
 import { INSUFFICIENT_SCOPE } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 
@@ -96,15 +96,6 @@ export function ofAnotherApi(kind: string, of: string, resource: string): AuthFa
   return { ...AUTH_FAILURES.invalid, detail: `The ${kind} is for the API ${of}, and this is ${resource}.` };
 }
 
-/** The API of a guard, for its challenges. */
-export interface ChallengedApi {
-  /** Its URL, which is the `realm`. */
-  readonly resource: string;
-  readonly scopes: ReadonlyMap<string, { readonly permissions: readonly string[] }>;
-  /** The URL of its metadata. `undefined`: challenges name neither the metadata nor scopes. */
-  readonly metadataUrl: string | undefined;
-}
-
 /** The problem for a failed authentication, with its challenge. */
 export function unauthorized(api: ChallengedApi, { code, detail, error }: AuthFailure): Problem {
   const about = error ? { error, error_description: detail } : {};
@@ -136,9 +127,6 @@ function quotable(value: string): string {
   return value.replaceAll(/["\\]/g, String.raw`\$&`);
 }
 
-/** The API of the token that a principal was loaded for. A principal that a test has made itself has none. */
-export const apiOf: WeakMap<Principal, ChallengedApi> = new WeakMap();
-
 /** What a token lacks whose scopes exclude a permission, and the challenge that says so. */
 export interface InsufficientScope {
   readonly challenge: string;
@@ -158,7 +146,7 @@ export function insufficientScope(
   realm?: string,
 ): InsufficientScope | undefined {
   if (!permissions.every((permission) => principal.sources.has(permission))) return undefined;
-  const api = apiOf.get(principal);
+  const { api } = principal;
   const needed = api ? permissions.map((permission) => scopeFor(permission, principal, api)) : [];
   const known = needed.filter((scope) => scope !== undefined);
   // A client without a list of scopes can request a token without scopes, which has all permissions.
@@ -187,5 +175,5 @@ function scopeFor(
     )
     .toSorted(([, a], [, b]) => a.permissions.length - b.permissions.length)
     .map(([name]) => name);
-  return allowing.find((name) => granted.includes(name)) ?? allowing[0];
+  return allowing.find((name) => granted?.includes(name)) ?? allowing[0];
 }

@@ -13,21 +13,21 @@ export type PermissionDefinition =
   | {
       /** Shown where permissions are assigned, such as "View schools". */
       readonly description: string;
-      /** @default for `view_schools`: 'Missing permission to view schools.' */
+      /** @default for `view_schools`: 'Missing permission to view schools.'; for `schools.view`: 'Missing permission: schools.view.' */
       readonly message?: string | undefined;
     };
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- they are in the type of the result
 function gateMembers<P extends string, R extends string, S extends object, U extends User>() {
   return {
-    /** All permissions, by name. A name is lower-case words joined by underscores: `view_schools`. */
+    /** All permissions, by name: lower-case words joined by underscores, dots or colons, such as `view_schools` and `schools.view`. */
     permissions: unchecked<Readonly<Record<P, PermissionDefinition>>>,
-    /** Sets of permissions, by name, for users and clients alike. Names as for permissions. @default none */
+    /** Sets of permissions, by name, for users and clients alike. The names have the same form as those of permissions. @default none */
     roles: optional(unchecked<Readonly<Record<R, readonly NoInfer<P>[]>>>),
     /**
-     * Limits a permission to certain resources, by the permission's name: `edit_school: (principal, school: School) => ...`. A
+     * Limits a permission to certain objects, by the permission's name: `edit_school: (principal, school: School) => ...`. A
      * rule is called only when the principal has the permission. It returns `true` or `false`, not a promise. Routes and actions that
-     * require such a permission have to say which resource: see `auth.requires()`, and `object` of `defineAction()`. @default none
+     * require such a permission have to say which object: see `auth.requires()`, and `object` of `defineAction()`. @default none
      */
     rules: optional(unchecked<Rules<NoInfer<P>, S, U>>),
   };
@@ -42,7 +42,7 @@ export interface GateDefinition<
 > extends Given<ReturnType<typeof gateMembers<P, R, S, U>>> {}
 
 /**
- * Defines who can do what: the permissions, the roles that contain them, and the rules that limit them to resources.
+ * Defines who can do what: the permissions, the roles that contain them, and the rules that limit them to objects.
  *
  * A misspelt permission in a role or a rule does not compile. The result cannot be changed.
  *
@@ -79,18 +79,18 @@ export function defineGate<
 
   const rules = checkRules(definition.rules ?? {}, has);
 
-  // A rest parameter distinguishes a resource that is `undefined` from a call without a resource.
-  function can(principal: Principal, permission: P, ...resource: readonly unknown[]): boolean {
+  // A rest parameter distinguishes an object that is `undefined` from a call without an object.
+  function can(principal: Principal, permission: P, ...object: readonly unknown[]): boolean {
     const hasPermission = principal.permissions.has(permission);
-    if (resource.length === 0) return hasPermission;
+    if (object.length === 0) return hasPermission;
     const rule = rules.get(permission);
     if (!rule) {
       throw new ConfigError(
-        `can('${permission}', resource)`,
-        `the permission has no rule; add gate.rules.${permission}, or leave the resource out`,
+        `can('${permission}', object)`,
+        `the permission has no rule; add gate.rules.${permission}, or leave the object out`,
       );
     }
-    return hasPermission && rule(principal, resource[0]);
+    return hasPermission && rule(principal, object[0]);
   }
 
   return Object.freeze({
@@ -98,7 +98,7 @@ export function defineGate<
     roles: Object.freeze(roles),
     has,
     hasRule: (permission: string) => rules.has(permission),
-    effective(assignment: Parameters<Gate['effective']>[0]) {
+    effectivePermissions(assignment: Parameters<Gate['effectivePermissions']>[0]) {
       const effective = new Map<P, PermissionSource[]>();
       for (const permission of assignment.permissions.filter(has)) effective.set(permission, [DIRECT]);
       for (const role of new Set(assignment.roles.filter(isRole))) {
@@ -112,7 +112,7 @@ export function defineGate<
       return effective;
     },
     can,
-    authorize(principal: Principal, permission: P, ...resource: readonly unknown[]) {
+    authorize(principal: Principal, permission: P, ...object: readonly unknown[]) {
       const text: PermissionText | undefined = permissions[permission];
       if (!text) {
         throw new ConfigError(
@@ -120,7 +120,7 @@ export function defineGate<
           'the gate has no such permission; define it or correct the name',
         );
       }
-      if (!can(principal, permission, ...resource)) {
+      if (!can(principal, permission, ...object)) {
         const missing = principal.permissions.has(permission)
           ? undefined
           : insufficientScope(principal, [permission]);
@@ -142,7 +142,7 @@ function checkedNames(option: string, value: unknown): ReadonlySet<string> {
     if (!GATE_NAME.test(name)) {
       throw new ConfigError(
         `${option}.${name}`,
-        'write the name as lower-case words joined by underscores, such as view_schools',
+        'write the name as lower-case words joined by underscores, dots or colons, such as view_schools',
       );
     }
   }

@@ -2,6 +2,7 @@ import type {
   AccessTokenClaims,
   Assignment,
   AssignmentStore,
+  ChallengedApi,
   Client,
   Gate,
   Logger,
@@ -14,14 +15,14 @@ import type {
 import { subjectOf } from '../token/usable-token.ts';
 import type { FindUsable, TokenRefusal } from '../token/usable-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
-import { apiOf, AUTH_FAILURES } from './challenge.ts';
-import type { AuthFailure, ChallengedApi } from './challenge.ts';
+import { AUTH_FAILURES } from './challenge.ts';
+import type { AuthFailure } from './challenge.ts';
 
 /** What `createPrincipalLoader()` takes. */
 export interface PrincipalPorts<P extends string = string, U extends User = User> {
   readonly gate: PrincipalGate<P>;
   /** The API that the tokens are for. */
-  readonly api: ChallengedApi & { readonly scopes: ScopePermissions<P> };
+  readonly api: ChallengedApi;
   readonly userAssignments: Pick<UserAssignments<U>, 'find'>;
   readonly clientPermissions: FindClientPermissions<P>;
   readonly findUsable: FindUsable;
@@ -29,7 +30,7 @@ export interface PrincipalPorts<P extends string = string, U extends User = User
   readonly isActive: IsTokenActive;
 }
 
-/** Loads the principal of a verified token, and when its client was read; `readAt` `undefined`: now. */
+/** Loads the principal of a verified token, with the time when its client was read; `readAt` is `undefined` when that is now. */
 export type LoadPrincipal<P extends string = string, U extends User = User> = (
   claims: AccessTokenClaims,
 ) => Promise<
@@ -57,20 +58,19 @@ export function createPrincipalLoader<P extends string, U extends User>({
     });
     if (typeof usable === 'string') return FAILURES[usable];
     const { readAt, scopes: granted, user: holder } = usable;
-    // An access token belongs to one.
+    // Every access token belongs to a client.
     const client = usable.client!;
     const principal = holder
       ? makePrincipal<P, U, UserIdentity<U>>(
           { type: 'user', user: holder.user, client, credential: 'access_token' },
           effectivePermissions(holder.assignment, gate),
-          { gate, granted, scopes: api.scopes },
+          { api, gate, granted },
         )
       : makePrincipal<P, U, ClientIdentity>(
           { type: 'client', user: undefined, client, credential: 'access_token' },
           await clientPermissions(client),
-          { gate, granted, scopes: api.scopes },
+          { api, gate, granted },
         );
-    apiOf.set(principal, api);
     return { principal, readAt };
   };
 }
@@ -82,10 +82,7 @@ const FAILURES: Readonly<Record<TokenRefusal, AuthFailure>> = {
   api: AUTH_FAILURES.invalid,
 };
 
-type PrincipalGate<P extends string> = Pick<Gate<P>, 'effective' | 'can'>;
-
-/** The permissions that each scope allows. */
-type ScopePermissions<P extends string> = ReadonlyMap<string, { readonly permissions: readonly P[] }>;
+type PrincipalGate<P extends string> = Pick<Gate<P>, 'effectivePermissions' | 'can'>;
 
 /** The roles of a user or a client, and each of its permissions with the roles or assignments that grant it. */
 export interface EffectivePermissions<P extends string = string> {
@@ -94,36 +91,37 @@ export interface EffectivePermissions<P extends string = string> {
 }
 
 /**
- * Makes the principal of a user or a client. A list of scopes limits a principal to the permissions that the scopes allow; a
- * scope that is no longer defined allows none. Without a list, the principal has all permissions of the user or the client.
+ * Makes the principal of a user or a client. A list of scopes limits a principal to the permissions that the scopes allow; a scope that
+ * is no longer defined allows none. Without a list, the principal has all permissions of the user or the client.
  *
- * @param limits.chosen - the permissions that a personal access token is limited to; `undefined`: no limit
- * @param limits.granted - the list of scopes; `undefined`: no limit
+ * @param token.api - the API that defines the scopes. @default there is no token, as in a session
+ * @param token.chosen - the permissions that a personal access token is limited to. @default no limit
+ * @param token.granted - the list of scopes. @default no limit
  */
 export function makePrincipal<P extends string, U extends User, W extends PrincipalIdentity<U>>(
   identity: W,
   { roles, sources }: EffectivePermissions<P>,
   {
+    api,
     chosen,
     gate: given,
     granted,
-    scopes,
   }: {
+    readonly api?: ChallengedApi;
     readonly chosen?: readonly string[] | undefined;
     readonly gate: PrincipalGate<P>;
-    readonly granted: readonly string[] | undefined;
-    readonly scopes: ScopePermissions<P>;
+    readonly granted?: readonly string[] | undefined;
   },
 ): W & PrincipalPermissions<P> {
   const gate: AnyResourceGate<P> = given;
   const allowed = new Set<string>(
-    chosen ?? granted?.flatMap((scope) => scopes.get(scope)?.permissions ?? []),
+    chosen ?? granted?.flatMap((scope) => api?.scopes.get(scope)?.permissions ?? []),
   );
   const limited = (chosen ?? granted) !== undefined;
   const principal: W & PrincipalPermissions<P> = {
     ...identity,
-    scopes: Object.freeze([...(granted ?? [])]),
-    limited,
+    api,
+    scopes: granted && Object.freeze([...granted]),
     roles: Object.freeze([...roles]),
     permissions: new Set([...sources.keys()].filter((name) => !limited || allowed.has(name))),
     sources,
@@ -135,9 +133,9 @@ export function makePrincipal<P extends string, U extends User, W extends Princi
 /** The permissions that an assignment grants. */
 export function effectivePermissions<P extends string>(
   { permissions, roles }: Assignment,
-  gate: Pick<Gate<P>, 'effective'>,
+  gate: Pick<Gate<P>, 'effectivePermissions'>,
 ): EffectivePermissions<P> {
-  return { roles, sources: gate.effective({ permissions, roles }) };
+  return { roles, sources: gate.effectivePermissions({ permissions, roles }) };
 }
 
 /** The user, with the client that presented the token unless a session did, or the client alone. */
@@ -159,9 +157,9 @@ interface ClientIdentity {
 }
 
 /** The members of a principal about its permissions. */
-export type PrincipalPermissions<P extends string = string> = Pick<
+export type PrincipalPermissions<P extends string = string> = Omit<
   Principal<P>,
-  'scopes' | 'limited' | 'roles' | 'permissions' | 'sources' | 'can'
+  'type' | 'user' | 'client' | 'credential' | 'token'
 >;
 
 /** A gate whose `can()` accepts any resource: `Principal.can()` has checked the types. */
@@ -217,7 +215,7 @@ export function createUserAssignments<U extends User>({
 
   const warned = new Set<string>();
 
-  /** Once for each of some names, because a mistaken store may return as many as there are users. */
+  /** Warns once for each name, and for some names only, because a faulty user store may return as many names as there are users. */
   function warnOfUnknown(permission: string): void {
     if (warned.has(permission) || warned.size >= MOST_WARNED) return;
     warned.add(permission);
@@ -247,7 +245,7 @@ export type FindClientPermissions<P extends string = string> = (
  * has none.
  */
 export function createFindClientPermissions<P extends string>(
-  gate: Pick<Gate<P>, 'effective' | 'roles'>,
+  gate: Pick<Gate<P>, 'effectivePermissions' | 'roles'>,
   userAssignments: Pick<UserAssignments, 'find'>,
 ): FindClientPermissions<P> {
   return async (client) => {
@@ -256,7 +254,7 @@ export function createFindClientPermissions<P extends string>(
     const owner = await userAssignments.find(client.ownerId);
     if (!owner) return { roles: [], sources: new Map() };
     const { assignment } = owner;
-    const effective = gate.effective(assignment);
+    const effective = gate.effectivePermissions(assignment);
     return {
       roles: own.roles.filter((role) => holdsRole(role, assignment, { effective, roles: gate.roles })),
       sources: new Map([...own.sources].filter(([permission]) => effective.has(permission))),

@@ -1,17 +1,16 @@
 import type { Context } from 'koa';
 
 import { toMilliseconds } from '../contracts/duration.ts';
-import type { Milliseconds, Principal, Seconds, User } from '../contracts/index.ts';
+import type { ChallengedApi, Milliseconds, Principal, Seconds, User } from '../contracts/index.ts';
 import type { Problem } from '../http/problem.ts';
 import type { Authenticator } from './authenticator.ts';
 import { unauthorized } from './challenge.ts';
-import type { ChallengedApi } from './challenge.ts';
 import type { AuthenticateSession } from './session.ts';
 
 /**
- * Authenticates a request that the guard has admitted once more: the principal as it is now, or the problem to answer with since its
- * token, user, client or session has ended. No answer is older than `tokens.revocationLag`, and within that none needs a read. What
- * has ended stays ended for the request.
+ * Authenticates once more a request that the guard has admitted. It returns the current principal or, when the token, user, client or
+ * session of the request has ended, the problem to answer with. A result is never older than `tokens.revocationLag`; within that time, no
+ * call needs a read. Once ended, the request stays ended.
  *
  * @throws what the storage or the host's user store throws
  */
@@ -25,7 +24,7 @@ export interface ReauthenticationOptions<P extends string = string, U extends Us
   readonly api: ChallengedApi;
   readonly authenticator: Pick<Authenticator<P, U>, 'authenticate' | 'findCached'>;
   readonly now: () => Milliseconds;
-  /** Called once for a request that has ended. */
+  /** Called once for a request whose token, user, client or session has ended. */
   readonly onEnd: (problem: Problem) => void;
   readonly revocationLag: Seconds;
 }
@@ -41,7 +40,10 @@ export interface Reauthentication<P extends string = string, U extends User = Us
   ): Reauthenticate<P, U>;
 }
 
-/** Sets the principal of a request as it is now. Resolves to the problem to answer with when the request has ended. */
+/**
+ * Sets the current principal of a request on `ctx.state`. Resolves to the problem to answer with when the request's token, user, client
+ * or session has ended.
+ */
 export async function readmit(
   ctx: { readonly state: object },
   reauthenticate: Reauthenticate,

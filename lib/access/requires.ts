@@ -6,10 +6,10 @@ import { missingScope, sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
 import { insufficientScope } from './challenge.ts';
 
-/** What a function that loads an object returns: the object, or a promise of it. `undefined` and `null`: there is none. */
+/** What a function that loads an object returns: the object or a promise of it, or `undefined` or `null` when there is none. */
 export type Loaded<O> = O | null | undefined | Promise<O | null | undefined>;
 
-/** The type of the objects that the rules of permissions decide about. `unknown`: the rules are not known. */
+/** The type of the objects that the rules of permissions decide about, or `unknown` when the rules are not known. */
 export type RuledObject<K, S extends object> = [keyof S] extends [never]
   ? unknown
   : [K & keyof S] extends [never]
@@ -26,10 +26,9 @@ export interface PermissionCheckOptions<P extends string = string> {
 }
 
 /**
- * The problem to answer a principal with that lacks one of the permissions or, with an object, may not use them on it. `undefined`: it
- * may.
+ * The problem for a principal that lacks one of the permissions or may not use them on the object; `undefined` when it may.
  *
- * @param object - what has to be there for rules to be asked
+ * @param object - the object that the rules decide about; without it, no rule is asked
  */
 export type PermissionCheck<P extends string = string> = (
   principal: Principal,
@@ -41,7 +40,7 @@ export function createPermissionCheck<P extends string>({
   gate,
   realm,
 }: PermissionCheckOptions<P>): PermissionCheck<P> {
-  // The types of objects are checked where permissions are required.
+  // The types of objects are checked where an app requires permissions.
   const ofAnyObject: { can(principal: Principal, permission: P, object: unknown): boolean } = gate;
   const missing = (permission: P): Problem => ({
     status: 403,
@@ -64,7 +63,7 @@ export function createPermissionCheck<P extends string>({
   };
 }
 
-/** @param detail - says which object there is not */
+/** @param detail - a sentence that says which object does not exist */
 export function objectNotFound(detail = 'There is no such object.'): Problem {
   return { status: 404, code: 'object_not_found', detail };
 }
@@ -83,21 +82,22 @@ export type ObjectContext<P extends string, U extends User, S extends object> = 
 >;
 
 /**
- * Creates a middleware that passes a request on when the user or the client has all of the given permissions. Otherwise it
- * answers 403 with the gate's message for the first missing permission; `insufficient_scope` with the scopes that are needed,
- * where only those of the token exclude it.
+ * Creates a middleware that passes a request on when the user or the client has all of the given permissions. Otherwise it answers 403
+ * with the gate's message for the first missing permission or, where only the scopes of the token exclude that permission, 403
+ * `insufficient_scope` with the scopes that are needed.
  *
  * A permission with a rule needs the object that the rule decides about, from a function of the context, which may be async:
  *
  *     auth.requires('edit_school', (ctx) => findSchool(ctx.params.id))
  *
- * It is called when the caller has the permissions. The handlers find its result in `ctx.state.object`; `undefined` and `null` are
- * answered with 404 `object_not_found`, and what a rule refuses with 403. For a list, use `principal.can()` for each object instead.
+ * The function is called when the caller has the permissions. The handlers find its result in `ctx.state.object`. The answer is 404
+ * `object_not_found` when the result is `undefined` or `null`, and 403 when a rule refuses the object. For a list, use `principal.can()`
+ * for each object instead.
  *
  * Use it behind `auth.guard()`.
  *
- * @throws ConfigError when it is called without a permission or with one that the gate does not define, with a rule and without a
- * function, or with a function and without a rule; in a request, when `auth.guard()` did not run before
+ * @throws ConfigError when it is called without a permission, with a permission that the gate does not define, with a permission that has
+ * a rule but no function, or with a function but no permission that has a rule; and in a request, when `auth.guard()` did not run before
  */
 export type Requires<P extends string = string, U extends User = User, S extends object = object> = {
   /** Creates the middleware. */
@@ -157,6 +157,16 @@ export function createRequires<P extends string, U extends User = User, S extend
   return requires as Requires<P, U, S>;
 }
 
+/** @throws ConfigError for a permission that the gate does not define */
+export function requireKnown(
+  permission: string,
+  gate: { has(permission: string): boolean },
+  place: string,
+): void {
+  if (gate.has(permission)) return;
+  throw new ConfigError(place, 'the gate has no such permission; define it or correct the name');
+}
+
 function checkRequired(
   permissions: readonly string[],
   {
@@ -173,13 +183,7 @@ function checkRequired(
       'name at least one permission; a route for every caller needs the guard only',
     );
   }
-  const unknown = permissions.find((permission) => !gate.has(permission));
-  if (unknown !== undefined) {
-    throw new ConfigError(
-      `requires('${unknown}')`,
-      'the gate has no such permission; define it or correct the name',
-    );
-  }
+  for (const permission of permissions) requireKnown(permission, gate, `requires('${permission}')`);
   const ruled = permissions.find((permission) => gate.hasRule(permission));
   if (ruled !== undefined && !hasObject) {
     throw new ConfigError(

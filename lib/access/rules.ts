@@ -4,23 +4,23 @@ import type { Principal, User } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 
 /**
- * Decides whether a principal that has a permission may use it on a resource. `can()` throws what the rule throws.
+ * Decides whether a principal that has a permission may use it on an object. `can()` throws what the rule throws.
  *
  * Rules are called for users and clients: `principal.user` is undefined for a client. For members of your own user type,
  * annotate the principal: `(principal: Principal<string, Person>, school: School) => ...`.
  */
 export type Rule<P extends string, T, U extends User = User> = (
   principal: Principal<P, U>,
-  resource: T,
+  object: T,
 ) => boolean;
 
-/** The rules of a gate, by permission. `S` maps each permission to the type of its resource, `U` is the host's user type. */
+/** The rules of a gate, by permission. `S` maps each permission to the type of its object, `U` is the host's user type. */
 export type Rules<P extends string, S extends object, U extends User> = {
   readonly [K in keyof S]: K extends P ? Rule<P, S[K], U> : never;
 } & Readonly<Record<string, Rule<P, never, U>>>; // From the mapped type alone, TypeScript infers S but not U.
 
 /** A rule whose return value is checked to be a boolean. */
-type CheckedRule = (principal: Principal, resource: unknown) => boolean;
+type CheckedRule = (principal: Principal, object: unknown) => boolean;
 
 /**
  * Checks the rules of a gate, and wraps each so that its return value is checked.
@@ -63,13 +63,13 @@ const OWN_PERMISSIONS: ReadonlySet<string> = new Set([
 ]);
 
 const ASK_FOR_FUNCTION =
-  'pass a function that takes the principal and the resource and returns true or false at once; read what it needs before can()';
+  'pass a function that takes the principal and the object and returns true or false at once; read what it needs before can()';
 
-function checked(option: string, rule: (principal: Principal, resource: unknown) => unknown): CheckedRule {
-  return (principal, resource) => {
-    // A missing resource is always refused: a rule that compares two absent members would return true.
-    if (resource === undefined || resource === null) return false;
-    const answer = rule(principal, resource);
+function checked(option: string, rule: (principal: Principal, object: unknown) => unknown): CheckedRule {
+  return (principal, object) => {
+    // A missing object is always refused: a rule that compares two absent members would return true.
+    if (object === undefined || object === null) return false;
+    const answer = rule(principal, object);
     if (typeof answer === 'boolean') return answer;
     // The promise is not awaited, and an unhandled rejection ends the process.
     if (types.isPromise(answer)) answer.catch(() => {});

@@ -1,22 +1,22 @@
 import type { Context } from 'koa';
 
-import type { Gate, Principal, User } from '../contracts/index.ts';
+import type { ChallengedApi, Gate, Principal, User } from '../contracts/index.ts';
 import type { Problem } from '../http/problem.ts';
 import { unauthorized } from './challenge.ts';
-import type { AuthFailure, ChallengedApi } from './challenge.ts';
+import type { AuthFailure } from './challenge.ts';
 import { effectivePermissions, makePrincipal } from './principal.ts';
 import type { UserAssignments } from './principal.ts';
 
 /**
- * Finds the login session of the request's browser, at the host or here. `undefined`: nobody is logged in. `user`: as the user
- * store has it now; `undefined` when it does not find the user.
+ * Finds the login session of the request's browser, at the host or here; `undefined` when nobody is logged in. `user` is what the user
+ * store returns now; it is `undefined` when the store does not find the user.
  */
 export type FindSessionUser = (ctx: Context) => Promise<{ readonly user: User | undefined } | undefined>;
 
 /** What `createAuthenticateSession()` takes. */
 export interface AuthenticateSessionOptions<P extends string = string, U extends User = User> {
   readonly api: ChallengedApi;
-  readonly gate: Pick<Gate<P>, 'effective' | 'can'>;
+  readonly gate: Pick<Gate<P>, 'effectivePermissions' | 'can'>;
   readonly findSessionUser: FindSessionUser;
   readonly userAssignments: Pick<UserAssignments<U>, 'of'>;
 }
@@ -27,11 +27,11 @@ export type AuthenticateSession<P extends string = string, U extends User = User
 ) => Promise<Principal<P, U> | Problem>;
 
 /**
- * Authenticates the requests that the pages of the API's own origin make, by the login session of the browser. Nothing is cached: a
- * session that has ended, on any node, and a permission that was taken away are gone with the next request.
+ * Authenticates requests of pages of the API's own origin by the login session of the browser. Nothing is cached: the end of a session on
+ * any node, and the loss of a permission, take effect with the next request.
  *
- * Browsers send cookies with the requests of every page, so that each request, whatever its method, must say that a page of the same
- * origin made it. Pages can set neither `Sec-Fetch-Site` nor `Origin`.
+ * Browsers send cookies with the requests of every page. So each request, whatever its method, must say that a page of the same origin
+ * made it. Pages can set neither `Sec-Fetch-Site` nor `Origin`.
  */
 export function createAuthenticateSession<P extends string, U extends User>({
   api,
@@ -44,26 +44,26 @@ export function createAuthenticateSession<P extends string, U extends User>({
   return async function authenticateSession(ctx) {
     const initiator = initiatorOf(ctx, origin);
     if (initiator !== 'own page') {
-      // Without cookies, it is a request of a program that needs the challenge to find out how to get a token.
+      // A request without cookies comes from a program, which needs the challenge to find out how to get a token.
       if (ctx.headers.cookie === undefined) return unauthorized(api, LOGIN_REQUIRED);
       return initiator === 'unknown' ? ORIGIN_UNKNOWN : originNotAllowed(origin);
     }
     const session = await findSessionUser(ctx);
     if (!session) return unauthorized(api, LOGIN_REQUIRED);
     if (!session.user) return unauthorized(api, USER_GONE);
-    // The user store of this server has found it.
+    // The user store of this server has found the user, so it has the server's type of users.
     const user = session.user as U;
     return makePrincipal<P, U, { type: 'user'; user: U; client: undefined; credential: 'session' }>(
       { type: 'user', user, client: undefined, credential: 'session' },
       effectivePermissions(await userAssignments.of(user), gate),
-      { gate, granted: undefined, scopes: new Map() },
+      { gate },
     );
   };
 }
 
 /**
- * What page made a request, by what its browser says (Fetch Metadata; RFC 6454). A sibling subdomain is `same-site`, a navigation from the
- * address bar `none`. Browsers send `Origin` with each request whose method is not GET or HEAD, and `null` for a sandboxed frame.
+ * Which page made a request, according to its browser (Fetch Metadata; RFC 6454). A sibling subdomain is `same-site`, a navigation from
+ * the address bar `none`. Browsers send `Origin` with each request whose method is not GET or HEAD, and `null` for a sandboxed frame.
  */
 function initiatorOf({ headers, method }: Context, origin: string): 'own page' | 'other' | 'unknown' {
   const { 'sec-fetch-site': site, origin: sender } = headers;

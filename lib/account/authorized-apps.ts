@@ -23,10 +23,10 @@ export interface AuthorizedAppsPorts {
   readonly issuer: string;
   /** The APIs with their scopes, by URL. */
   readonly resources: ReadonlyMap<string, DescribedResource>;
-  /** `undefined`: no client learns who the user is. */
+  /** The scopes about who the user is; `undefined` when no client can learn that. */
   readonly aboutUser: (Pick<DescribedResource, 'scopes'> & { readonly resource: string }) | undefined;
   readonly audit: Pick<AuditLog, 'record' | 'list'>;
-  /** `undefined`: all consents are stored. */
+  /** `undefined` when all consents are stored. */
   readonly importConsents?: ImportConsents | undefined;
 }
 
@@ -35,7 +35,7 @@ interface DescribedResource {
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
 }
 
-/** Creates the function that lists and disconnects the authorized apps of a user. */
+/** Creates the function that lists and revokes the authorized apps of a user. */
 export function createAuthorizedApps({
   audit,
   importConsents,
@@ -78,13 +78,13 @@ export function createAuthorizedApps({
       createdAt: consent.createdAt,
       lastUsedAt: consent.lastUsedAt,
       tools: toolsOf(client.id, calls),
-      connections: usable.slice(0, MOST_CONNECTIONS).map(({ createdAt, id, lastUsedAt, origin }) => ({
+      grants: usable.slice(0, MOST_GRANTS).map(({ createdAt, id, lastUsedAt, origin }) => ({
         id,
         createdAt,
         lastUsedAt,
         origin,
       })),
-      hasMoreConnections: usable.length > MOST_CONNECTIONS,
+      moreGrants: usable.length > MOST_GRANTS,
     };
   }
 
@@ -92,22 +92,24 @@ export function createAuthorizedApps({
     { limit }: Pick<ConsentedAccess, 'limit'>,
     client: Client,
     resource?: string,
-  ): Pick<AuthorizedApp, 'scopes' | 'limited'> {
+  ): Pick<AuthorizedApp, 'scopes'> {
     const isAboutUser = aboutUser !== undefined && resource === aboutUser.resource;
     const known = (isAboutUser ? aboutUser : resources.get(resource ?? issuer))?.scopes;
     const ofClient = client.scopes?.filter((name) =>
       resource === undefined ? aboutUser?.scopes.has(name) !== true : known?.has(name),
     );
     const names = limit ?? ofClient;
+    // In the order in which they are defined, the most important ones first, and those that no longer are by their names behind them.
+    const order = [...(known?.keys() ?? [])];
+    const placeOf = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
     return {
-      // A scope that is no longer defined is listed by its name: without it, an empty list could be read as an unlimited
-      // consent.
-      scopes: (names ?? []).map((name) => ({
-        name,
-        description: known?.get(name)?.description ?? name,
-        aboutUser: isAboutUser,
-      })),
-      limited: names !== undefined,
+      scopes: names
+        ?.toSorted((one, other) => placeOf(one) - placeOf(other))
+        .map((name) => ({
+          name,
+          description: known?.get(name)?.description ?? name,
+          aboutUser: isAboutUser,
+        })),
     };
   }
 
@@ -119,24 +121,25 @@ export function createAuthorizedApps({
           consents.list(user.id),
           audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),
           audit.list({ userId: user.id, types: ['tool_read'], limit: LATEST_CALLS }),
-          grants.list(user.id, { now: now(), limit: MOST_CONNECTIONS + 1 }),
+          grants.list(user.id, { now: now(), limit: MOST_GRANTS + 1 }),
         ]);
         const described = await Promise.all(
           found.map(async (consent) => describe(consent, { calls: [...called, ...read], granted })),
         );
         return described.filter((app) => app !== undefined);
       },
-      async disconnect(clientId) {
+      async revoke(clientId) {
         if (!isId(clientId)) return false;
         const consent = await consents.find(user.id, clientId);
         const at = now();
-        // The grants before the consent: after a crash in between, the app is still listed and can be disconnected again.
+        // Revokes the grants before it deletes the consent: after a crash in between, the app is still listed and can be disconnected
+        // again.
         const revoked = await grants.revoke({ userId: user.id, clientId }, at);
         const removed = await consents.delete(user.id, clientId);
         // Again, because a concurrent authorization may have read the consent and created a grant between the two writes.
         const late = await grants.revoke({ userId: user.id, clientId }, at);
         const isEnded = removed || revoked.length + late.length > 0;
-        // Another request that has removed the consent meanwhile records it.
+        // A concurrent request that has removed the consent records this event itself.
         if (consent ? removed : isEnded) {
           const scopes = consent ? namedScopes(consent) : [];
           audit.record(
@@ -146,9 +149,9 @@ export function createAuthorizedApps({
         }
         return isEnded;
       },
-      async endConnection(clientId, connectionId) {
-        if (!isId(connectionId)) return false;
-        const grant = await confirmAbsence(storage, grants.find(connectionId));
+      async revokeGrant(clientId, grantId) {
+        if (!isId(grantId)) return false;
+        const grant = await confirmAbsence(storage, grants.find(grantId));
         if (grant?.userId !== user.id || grant.clientId !== (clientId ?? grant.clientId)) return false;
         const revoked = await grants.revoke({ id: grant.id }, now());
         if (revoked.length === 0) return false;
@@ -173,11 +176,11 @@ function isId(text: string): boolean {
   return text.length <= 255 && !text.includes('\0');
 }
 
-// Of an app: a site to which the user signs in every day has one for each time.
-const MOST_CONNECTIONS = 50;
+// The grants of one app that are listed: a site to which the user signs in every day has one for each time.
+const MOST_GRANTS = 50;
 
-// Of all apps of a user: those of one app may be missing while another one calls many. Of each type, so that an app that has changed
-// something does not push it off the page by reading.
+// The tool calls that are read, for all apps of a user: calls of one app may be missing while another app makes many. The number is per
+// type, so that an app cannot push a change off the page by reading.
 const LATEST_CALLS = 200;
 
 /** Each tool once, the last used one first. */
@@ -193,7 +196,7 @@ function toolsOf(clientId: string, calls: readonly AuditRecord[]): readonly Tool
 // The user has consented to requests for other APIs only.
 const NOTHING = { limit: [] };
 
-/** The scopes of a consent for the audit event; none of an API at which the consent is unlimited. */
+/** The scopes of a consent, for the audit event. An API at which the consent is unlimited has none. */
 function namedScopes(consent: Consent): readonly string[] {
   return [...new Set(consentsByResource(consent).flatMap(({ limit }) => limit ?? []))];
 }

@@ -5,7 +5,7 @@ import { begin, digest } from '../http/idempotency.ts';
 
 // How long a page may stay open, or a browser may return to it and post its form again.
 const RETENTION: Seconds = 24 * 60 * 60;
-// Longer than any operation of a page takes. After a crash, the same form can be posted again when it has passed.
+// Longer than any operation of a page takes. After a crash, the same form can be posted again when this time has passed.
 const LEASE: Seconds = 60;
 
 /**

@@ -11,9 +11,9 @@ export interface UserDataPorts {
   readonly audit: Pick<AuditLog, 'flush' | 'record'>;
   /** Invalidates the caches of all nodes. */
   readonly announce: () => void;
-  /** What features export of a user. */
+  /** The exports of features for a user. */
   readonly exports: readonly ((userId: string) => Promise<object>)[];
-  readonly revoke: (target: { readonly user: string }) => Promise<void>;
+  readonly revoke: (target: { readonly userId: string }) => Promise<void>;
   readonly storage: Pick<Storage, 'assignments' | 'clients' | 'consents' | 'userData'>;
 }
 
@@ -26,7 +26,7 @@ export function createUserData(ports: UserDataPorts): UserData {
   return {
     async export(userId) {
       checkId('userData.export()', userId);
-      // The events that this node has just recorded.
+      // Writes the events that this node has just recorded, so that the export has them.
       await audit.flush();
       const read = { sessions: [], grants: [], audit: [] } as {
         -readonly [K in 'sessions' | 'grants' | 'audit']: UserExport[K][number][];
@@ -40,7 +40,7 @@ export function createUserData(ports: UserDataPorts): UserData {
         userId,
         assignment: await storage.assignments.find(userId),
         consents: await storage.consents.list(userId),
-        apps: await appsOf(userId),
+        ownedClients: await appsOf(userId),
         ...read,
         ...Object.assign({}, ...(await Promise.all(exports.map(async (one) => one(userId))))),
       };
@@ -48,8 +48,8 @@ export function createUserData(ports: UserDataPorts): UserData {
     async erase(userId, options = {}) {
       const { onProgress, signal } = readOptions(ERASURE, options, 'userData.erase()');
       checkId('userData.erase()', userId);
-      // First: requests under way, on any node, store nothing of the user from here on, but for a statement that has begun.
-      await revoke({ user: userId });
+      // Revokes first: from here on, requests under way on any node store nothing of the user, except by a statement that has begun.
+      await revoke({ userId });
       const endedAt = performance.now();
       await audit.flush();
       let total = 0;
@@ -68,7 +68,7 @@ export function createUserData(ports: UserDataPorts): UserData {
           announce();
           return total;
         }
-        // Whatever is stored in the last moments is there then.
+        // After this time, rows from the last moments before the revocation are stored and can be found.
         await wait(Math.max(endedAt + SETTLED - performance.now(), 0), undefined, { signal }).catch(() => {});
       }
       throw new GatehouseError(
@@ -90,10 +90,10 @@ export function createUserData(ports: UserDataPorts): UserData {
 
 const MOST = 200;
 
-// A user who was not removed from the user table may log in again, each time.
+// A user who was not removed from the user table may log in again in each round.
 const MOST_ROUNDS = 5;
 
-// Longer than nodes keep audit events before they write them, which is a second, and than a statement takes.
+// Longer than a statement takes, and than nodes keep audit events before they write them, which is a second.
 const SETTLED: Milliseconds = 2000;
 
 function checkId(call: string, userId: unknown): void {

@@ -17,8 +17,8 @@ export interface WorkContext {
   /** Aborted when the result of the work is not needed any more. */
   readonly signal: AbortSignal;
   /**
-   * Stores the answer in a transaction of the storage, so that the answer and the effects of the transaction are committed
-   * together. `false`: another attempt has taken over, so roll back.
+   * Stores the answer in a transaction of the storage, so that the answer and the effects of the transaction are committed together.
+   * Resolves to `false` when another attempt has taken over: roll back then.
    */
   readonly storeIn: (transaction: unknown, answer: Answer) => Promise<boolean>;
 }
@@ -27,8 +27,8 @@ export interface WorkContext {
 export interface WorkResult {
   readonly answer: Answer;
   /**
-   * Whether a repeated request gets this answer. If not, it does the work again, because the work had no effect or an unknown
-   * one.
+   * Whether a repeated request gets this answer. If not, a repeat does the work again, because the work had no effect or an unknown
+   * effect.
    */
   readonly replay: boolean;
 }
@@ -36,9 +36,9 @@ export interface WorkResult {
 /** A request that may be repeated. */
 export interface RepeatableRequest {
   readonly principal: Principal;
-  /** The `Idempotency-Key`. `undefined`: the request is not repeated. */
+  /** The `Idempotency-Key`; `undefined` when the request is not repeated. */
   readonly key: string | undefined;
-  /** What is requested: the same key with other content is refused with 409. */
+  /** What is requested. The same key with other content is refused with 409. */
   readonly content: unknown;
   /** Aborted when the client has closed the connection. */
   readonly signal: AbortSignal;
@@ -189,7 +189,7 @@ export function isIdempotencyKey(value: unknown): value is string {
   return typeof value === 'string' && PLAIN.test(value);
 }
 
-/** How long an attempt counts as running without a renewal. After a crash, a repeat waits at most that long. */
+/** How long an attempt counts as running without a renewal. After a crash, a repeat waits at most this long. */
 export const LEASE: Seconds = 30;
 
 /** A lease that is renewed until it is released. */

@@ -1,147 +1,93 @@
-import type { Middleware } from 'koa';
-import compose from 'koa-compose';
-import { Router } from 'koa-router';
-import type { MatchResult, RouterOptions } from 'koa-router';
+import type { Context, Middleware, Next } from 'koa';
+import { Router, RouterEvents } from 'koa-router';
+import type { RouterOptions } from 'koa-router';
 
 import { ConfigError } from '../errors.ts';
-import { METHODS_WITH_BODY } from './route-bodies.ts';
-import type { BodyParsers, RouteBody } from './route-bodies.ts';
+import { sendProblem } from '../http/problem.ts';
+import { serveOnly } from '../http/served-paths.ts';
+import type { RouteBody } from './route-bodies.ts';
 
 // Of the two constructors that the package declares, a class can extend only one.
 const BaseRouter: new <State, Context>(options?: RouterOptions) => Router<State, Context> = Router;
 
-type Matched<State> = MatchResult<State, RouteBody>;
-type Layers<State> = Matched<State>['path'];
-type Layer<State> = Layers<State>[number];
+type Routes<State> = ReturnType<Router<State, RouteBody>['middleware']>;
+type Layer<State> = Router<State, RouteBody>['stack'][number];
+
+/** What answers requests below the prefix besides the routes of the host, and what comes before all of them. */
+export interface GuardedRouterParts<State> {
+  /** Comes before everything, also before public pages and what no route answers. */
+  readonly allowOrigins: Middleware | undefined;
+  readonly admit: Middleware;
+  readonly answerErrors: Middleware;
+  readonly guard: Middleware<State>;
+  readonly countRequest: Middleware<State> | undefined;
+  /** The routes of the API itself, which come before those of the host. The first segments of their paths have no parameter. */
+  readonly own: Router<State, RouteBody>;
+  /** Answer the paths that need no token. No handler of the host runs for them. */
+  readonly publicPages: ReadonlyMap<string, Middleware>;
+  /** Is called with each route of the host before it answers a request. */
+  readonly completeRoute: (route: Layer<State>) => void;
+}
 
 /**
- * A koa-router that runs a guard in front of every route that it has matched. The only exceptions are routes that
- * {@link GuardedRouter.addPublic} adds.
- *
- * `router.use(guard)` is not sufficient: koa-router matches its path separately and case-sensitively, so it does not run for
- * routes that are regular expressions, nor for `/API/v1/schools` of a nested router, although those routes run.
+ * A koa-router for the routes of the host, with a guard in front of its prefix: whatever is below it runs for requests that the guard
+ * has admitted, also what comes behind the router. The only exceptions are the public pages.
  */
 export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
-  readonly #guard: Middleware<State>;
-  readonly #allowOrigins: Middleware | undefined;
-  readonly #guarded = new Map<Layer<State>, Layer<State>>();
-  readonly #public = new Set<Layer<State>>();
-  /** The routes of the API itself, which come first. */
-  #own: Layers<State> = [];
-  #ownPaths = /^/;
-  #bodies: { readonly parsers: BodyParsers; readonly automatic: Layers<State> } | undefined;
+  readonly #parts: GuardedRouterParts<State>;
+  readonly #complete = new WeakSet<Layer<State>>();
+  #completed = 0;
 
-  /** @param allowOrigins - comes before everything below the prefix, also what no route answers */
-  constructor(options: RouterOptions, guardRoute: Middleware<State>, allowOrigins?: Middleware) {
-    super(options);
-    this.#guard = guardRoute;
-    this.#allowOrigins = allowOrigins;
+  /** @param prefix - a path without parameters */
+  constructor(prefix: string, parts: GuardedRouterParts<State>) {
+    super({ prefix, sensitive: true });
+    this.#parts = parts;
+    this.on(RouterEvents.NotFound, async (ctx, next) => this.#answerUnmatched(ctx, next));
   }
 
-  /** Adds a public `GET` route. Only its handler runs, whatever other layers match the path. */
-  addPublic(path: string, handler: Middleware): void {
-    this.get(path, handler);
-    this.#public.add(this.stack.at(-1)!);
+  override prefix(): never {
+    throw new ConfigError(
+      'createApiRouter',
+      'set the option prefix instead of calling prefix(), which would move neither the guard nor the description of the API',
+    );
   }
 
-  /**
-   * Ends the routes of the API itself: all that are added after this call are the host's.
-   * @param parsers - of the bodies of requests to the host's routes
-   * @param automatic - the one of routes that have none of their own. Left out: theirs are not parsed
-   */
-  endOwnRoutes(parsers: BodyParsers, automatic?: Middleware): void {
-    this.#own = [...this.stack];
-    this.#ownPaths = pathsOf(this.#own);
-    this.#bodies = automatic && { parsers, automatic: layersOf(automatic) };
-  }
-
-  override prefix(path: string): ReturnType<Router<State, RouteBody>['prefix']> {
-    const result = super.prefix(path);
-    this.#ownPaths = pathsOf(this.#own);
-    return result;
-  }
-
-  override param(
-    ...parameter: Parameters<Router<State, RouteBody>['param']>
-  ): ReturnType<Router<State, RouteBody>['param']> {
-    // It changes the middleware of the layers.
-    this.#guarded.clear();
-    return super.param(...parameter);
-  }
-
-  override register(
-    ...route: Parameters<Router<State, RouteBody>['register']>
-  ): ReturnType<Router<State, RouteBody>['register']> {
-    const [, methods] = route;
-    if (methods.some((method) => METHODS_WITH_BODY.includes(method.toUpperCase())))
-      this.#bodies?.parsers.load();
-    return super.register(...route);
-  }
-
-  override match(path: string, method: string): Matched<State> {
-    const matched = this.#search(path, method.toUpperCase());
-    if (!matched.route) return matched;
-    const { pathAndMethod: layers } = matched;
-    const open = layers.find((layer) => this.#public.has(layer));
-    if (open) return { ...matched, pathAndMethod: [open] };
-    if (this.#bodies && METHODS_WITH_BODY.includes(method)) {
-      // The first matching route answers.
-      const index = layers.findIndex(({ methods }) => methods.length > 0);
-      const { automatic, parsers } = this.#bodies;
-      const hasParser = ({ stack }: Layer<State>): boolean => stack.some(parsers.has);
-      if (!this.#own.includes(layers[index]!) && !layers.some(hasParser))
-        layers.splice(index, 0, ...automatic);
-    }
-    layers[0] = this.#withGuard(layers[0]!);
-    return matched;
-  }
-
-  /** What koa-router's own search finds, without comparing the path with each route of the API itself when it is of none. */
-  #search(path: string, method: string): Matched<State> {
-    const matched: Matched<State> = { path: [], pathAndMethod: [], route: false };
-    const { stack } = this;
-    for (let index = this.#ownPaths.test(path) ? 0 : this.#own.length; index < stack.length; index += 1) {
-      const layer = stack[index]!;
-      if (!layer.match(path)) continue;
-      matched.path.push(layer);
-      const isRoute = layer.methods.length > 0;
-      if (isRoute && !layer.methods.includes(method)) continue;
-      matched.pathAndMethod.push(layer);
-      matched.route ||= isRoute;
-    }
-    return matched;
-  }
-
-  /**
-   * The same layer, with the guard in front of its middleware: as one function, because koa-router composes what it calls anew in each
-   * request, and a layer for the guard alone would compare the path once more.
-   */
-  #withGuard(layer: Layer<State>): Layer<State> {
-    let guarded = this.#guarded.get(layer);
-    if (guarded === undefined) {
-      const guard = this.#guard;
-      const handle = compose(layer.stack as Middleware<State>[]);
-      const stack: Middleware<State>[] = [(ctx, next) => guard(ctx, () => handle(ctx, next))];
-      guarded = Object.create(layer, { stack: { value: stack } }) as Layer<State>;
-      this.#guarded.set(layer, guarded);
-    }
-    return guarded;
-  }
-
-  #withOrigins(routes: ReturnType<Router<State, RouteBody>['middleware']>): typeof routes {
-    const allowOrigins = this.#allowOrigins;
-    if (allowOrigins === undefined) return routes;
+  override middleware(): Routes<State> {
+    this.#completeRoutes();
+    const { admit, allowOrigins, answerErrors, countRequest, guard, own, publicPages } = this.#parts;
     const { prefix = '' } = this.opts;
-    const run: Middleware<State, RouteBody> = (ctx, next) =>
-      ctx.path === prefix || ctx.path.startsWith(`${prefix}/`)
-        ? allowOrigins(ctx, async () => routes(ctx as never, next))
-        : routes(ctx as never, next);
-    return run as typeof routes;
-  }
+    const below = `${prefix}/`;
+    const segmentOf = (path: string): string => path.slice(below.length).split('/', 1)[0]!;
+    const ownSegments = new Set(own.stack.map(({ path }) => segmentOf(String(path))));
+    const ofApi = own.middleware() as unknown as Middleware<State>;
+    const ofHost = super.middleware() as unknown as Middleware<State>;
 
-  override middleware(): ReturnType<Router<State, RouteBody>['middleware']> {
-    // A router inside another one has its routes copied, but not its match(), so the guard would not run.
-    return Object.defineProperty(this.#withOrigins(super.middleware()), 'router', {
+    // Not async: the requests for the host's other routes pass through here.
+    const run: Middleware<State> = (ctx, next) => {
+      if (!ctx.path.startsWith(below) && ctx.path !== prefix) return next();
+      return allowOrigins ? allowOrigins(ctx, async () => enter(ctx, next)) : enter(ctx, next);
+    };
+    // Not composed: that would make two functions and a promise more for each of them, in every request.
+    const enter: Middleware<State> = (ctx, next) =>
+      admit(ctx, () => {
+        const page = publicPages.get(ctx.path);
+        if (page && (ctx.method === 'GET' || ctx.method === 'HEAD')) return page(ctx, next);
+        return answerErrors(ctx, () => guard(ctx, () => count(ctx, next)));
+      });
+    const answer: Middleware<State> = (ctx, next) => {
+      if (this.stack.length !== this.#completed) this.#completeRoutes();
+      // Most requests are for routes of the host, and are not compared with each route of the API itself.
+      return ownSegments.has(segmentOf(ctx.path))
+        ? ofApi(ctx, async () => ofHost(ctx, next))
+        : ofHost(ctx, next);
+    };
+    const count: Middleware<State> = countRequest
+      ? (ctx, next) => countRequest(ctx, async () => answer(ctx, next))
+      : answer;
+
+    // A router copies the routes of another one inside it, without what comes before them.
+    const routes = serveOnly(run as Routes<State>, (path) => path.startsWith(prefix));
+    return Object.defineProperty(routes, 'router', {
       get() {
         throw new ConfigError(
           'createApiRouter',
@@ -150,14 +96,51 @@ export class GuardedRouter<State> extends BaseRouter<State, RouteBody> {
       },
     });
   }
-}
 
-/** A middleware as koa-router stores it, for any path. */
-function layersOf<State>(middleware: Middleware<State>): Layers<State> {
-  return new Router<State, RouteBody>().use(middleware).stack;
-}
+  /**
+   * Completes the routes that the host has added since the last time.
+   *
+   * @throws ConfigError for a regular expression
+   */
+  #completeRoutes(): void {
+    for (const layer of this.stack) {
+      if (this.#complete.has(layer)) continue;
+      if (layer.path instanceof RegExp) {
+        throw new ConfigError(
+          'createApiRouter',
+          `write a path such as '/schools/:id' instead of the regular expression ${layer.path}, which koa-router compares with the whole path of a request, without the prefix`,
+        );
+      }
+      this.#parts.completeRoute(layer);
+      this.#complete.add(layer);
+    }
+    this.#completed = this.stack.length;
+  }
 
-/** Matches every path that one of the layers matches. */
-function pathsOf<State>(layers: Layers<State>): RegExp {
-  return new RegExp(layers.map(({ regexp }) => regexp.source).join('|'));
+  /**
+   * Answers requests that no route matched and no middleware behind the router answered: 404, or 405 with the allowed methods
+   * (RFC 9110 section 15.5.6).
+   */
+  async #answerUnmatched(ctx: Context, next: Next): Promise<void> {
+    await next();
+    if (ctx.respond === false || ctx.headerSent || ctx.status !== 404 || ctx.body != null) return;
+    const layers = [this.#parts.own, this].flatMap((router) => router.match(ctx.path, ctx.method).path);
+    const methods = [...new Set(layers.flatMap((layer) => layer.methods))];
+    if (methods.length === 0) {
+      sendProblem(ctx, { status: 404, code: 'not_found', detail: 'The API has no route with this path.' });
+      return;
+    }
+    const headers = { Allow: [...methods, 'OPTIONS'].join(', ') };
+    if (ctx.method === 'OPTIONS') {
+      ctx.status = 204;
+      ctx.set(headers);
+      return;
+    }
+    sendProblem(ctx, {
+      status: 405,
+      code: 'method_not_allowed',
+      detail: `This path takes ${methods.join(', ')}.`,
+      headers,
+    });
+  }
 }

@@ -5,10 +5,10 @@ import type { GuardedState, PermissionSource, Principal } from '../contracts/ind
 /** The data of `GET /identity`. Users and clients have the same members, so that a client needs no distinction. */
 export interface Identity {
   readonly type: 'user' | 'client';
-  /** The user's id, or the client's. */
+  /** The id of the user or the client. */
   readonly id: string;
   readonly name: string | null;
-  /** `null` for a client, and for a user without one. */
+  /** The email address of the user; `null` for a client, and for a user without one. */
   readonly email: string | null;
   readonly roles: readonly string[];
   /** The permissions of this token, sorted. */
@@ -40,7 +40,7 @@ function identityOf(principal: Principal): Identity {
     permissions,
     permission_sources: Object.fromEntries(permissions.map((name) => [name, sources.get(name) ?? []])),
     withheld_permissions: [...sources.keys()].filter((name) => !principal.permissions.has(name)).toSorted(),
-    scopes: principal.scopes,
+    scopes: principal.scopes ?? [],
     client_id: client?.id ?? null,
   };
 }

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts';
 
-/** The path of a URL in this app: without the part of the issuer's path that a proxy removes from requests. */
+/** The path in this app for a URL, without the part of the issuer's path that a proxy removes from requests. */
 export function pathOf(
   resource: string,
   { issuer, mountPath }: { readonly issuer: string; readonly mountPath: string },
@@ -9,7 +9,7 @@ export function pathOf(
   return new URL(resource).pathname;
 }
 
-/** The public URL of what has a path in this app. It includes the part of the issuer's path that a proxy removes from requests. */
+/** The public URL for a path in this app. It includes the part of the issuer's path that a proxy removes from requests. */
 export function baseUrlOf(
   { issuer, mountPath }: { readonly issuer: string; readonly mountPath: string },
   path: string,

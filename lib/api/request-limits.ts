@@ -15,7 +15,7 @@ import type { CallerLimits } from './limits.ts';
 
 /** Counts the requests to an API, and the runs of its actions, under its limits. */
 export interface RequestLimiter {
-  /** Counts a request. Over a limit, it answers 429. Use it behind the guard. `undefined`: there is no limit of requests. */
+  /** Counts a request, and answers 429 over a limit. Use it behind the guard. `undefined` when there is no limit of requests. */
   readonly countRequest: Middleware<GuardedState> | undefined;
   /**
    * Counts runs of an action in a request that `countRequest` has counted once, and sets the RateLimit fields of the response.
@@ -34,7 +34,7 @@ type LimitedContext = Pick<ParameterizedContext<GuardedState>, 'state' | 'set'>;
 /**
  * Creates the limits of an API. Routers of one server that have the same limit count the same requests.
  *
- * @param actions - those of the API, whose own limits apply
+ * @param actions - the actions of the API, whose own limits apply
  */
 export function createRequestLimits(
   { user, client, action: ofAction }: CallerLimits,
@@ -94,15 +94,15 @@ interface AppliedLimit {
   readonly limit: CallerLimit;
   /** An item of the field RateLimit-Policy. */
   readonly announced: string;
-  /** `undefined`: the limit is none for this principal. */
+  /** The limiter of a principal; `undefined` when the limit does not apply to it. */
   limiterOf(principal: Principal): CallerLimiter | undefined;
 }
 
-/** Whose requests are counted together: a user's with all clients, or those of a client for itself. */
+/** Whose requests are counted together: those of a user with all clients, or those of a client for itself. */
 export const partyOf = ({ user, client }: Principal): string =>
   user ? `user ${user.id}` : `client ${client.id}`;
 
-/** The program that sends a request: a client for all of its users, or what has a personal access token. */
+/** The program that sends a request: a client, for all of its users, or the holder of a personal access token. */
 const programOf = ({ client, token }: Principal): string | undefined => client?.id ?? token?.id;
 
 /** Requests to count under a limit. */
@@ -110,7 +110,7 @@ interface CountedRequests {
   readonly applied: AppliedLimit;
   readonly limiter: CallerLimiter;
   readonly requests: number;
-  /** In which they were counted. `undefined`: not counted. */
+  /** The window in which they were counted; `undefined` when they were not counted. */
   window: Seconds | undefined;
 }
 
@@ -132,7 +132,7 @@ async function countAll(
   let exceeded: CountedRequests | undefined;
   for (const count of counts) {
     const window = count.limiter.take(count.requests);
-    // Not awaited in most requests, which would cost more than the count.
+    // In most requests nothing is awaited, because that would cost more than the count.
     count.window = window instanceof Promise ? await window : window;
     if (count.window === undefined) {
       exceeded = count;

@@ -3,12 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import type { Context, DefaultContext, Middleware, Request } from 'koa';
+import type { RouterContext } from 'koa-router';
 
 import { readmit } from '../access/reauthentication.ts';
 import type { Logger } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { discardRest, isUnread, readBody, receiveBody, textOf } from '../http/body.ts';
-import { whenClosed } from '../http/closed.ts';
+import { whenSent } from '../http/connection.ts';
 import { parseIJson } from '../http/json.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { ReauthenticatorOf } from './actions/answer.ts';
@@ -17,11 +18,13 @@ import type { BodyLimits } from './limits.ts';
 /** The context of routes that a host adds to the API. */
 export interface RouteBody extends DefaultContext {
   readonly request?: Request & {
-    /** The value of a JSON body, or the fields of a form or a multipart body. `undefined`: there was no such body. */
+    /** The value of a JSON body, or the fields of a form or a multipart body. `undefined` when there was no such body. */
     body?: unknown;
-    /** The text of a JSON body or a form, for verifying a signature of it. */
+    /** The text of a JSON body or a form, for verifying its signature. */
     rawBody?: string;
-    /** The files of a multipart body, by field name, those of one field in their order. They are deleted after the response. */
+    /**
+     * The files of a multipart body by field name; several files of one field are in their order. They are deleted after the response.
+     */
     files?: Readonly<Record<string, UploadedFile | UploadedFile[]>>;
   };
 }
@@ -44,8 +47,8 @@ export interface BodyParsers {
   readonly load: () => void;
   /** Creates a middleware that parses an unread JSON, form or multipart body. Other bodies are left to the route. */
   readonly create: (limits: BodyLimits) => Middleware;
-  /** Whether `create` has returned a middleware. */
-  readonly has: (middleware: object) => boolean;
+  /** Creates the same for all routes. It does nothing where a middleware of `create` is for the route. */
+  readonly createForRoutes: (limits: BodyLimits) => Middleware;
 }
 
 /** The methods whose body has defined semantics (RFC 9110 section 9.3). */
@@ -64,7 +67,7 @@ export function createBodyParsers({
   const load = async () => (loading ??= importKoaBody());
 
   /** Parses a form or a multipart body. */
-  async function parseForm(ctx: Context, { bodyLimit, uploads }: BodyLimits): Promise<void> {
+  async function parseForm(ctx: Context, { maxBodyBytes, uploads }: BodyLimits): Promise<void> {
     const { koaBody } = await load();
     const isMultipart = ctx.is(MULTIPART) === MULTIPART;
     const begun: unknown[] = [];
@@ -72,7 +75,7 @@ export function createBodyParsers({
     const parse = koaBody({
       json: false,
       text: false,
-      // `receiveBody()` has the limit.
+      // `receiveBody()` enforces the limit.
       formLimit: Number.MAX_SAFE_INTEGER,
       queryString: {
         allowDots: false,
@@ -85,7 +88,7 @@ export function createBodyParsers({
       formidable: {
         ...(isMultipart && { uploadDir: await temporaryDirectory(ctx, logger) }),
         maxFields: uploads.maxFields,
-        maxFieldsSize: bodyLimit,
+        maxFieldsSize: maxBodyBytes,
         maxFiles: uploads.maxFiles,
         maxFileSize: Infinity,
         allowEmptyFiles: true,
@@ -110,13 +113,13 @@ export function createBodyParsers({
         },
       },
     });
-    const rules = { limit: isMultipart ? uploads.bodyLimit : bodyLimit, name: 'body' } as const;
+    const rules = { limit: isMultipart ? uploads.maxBodyBytes : maxBodyBytes, name: 'body' } as const;
     const fault = await receiveBody(ctx, rules, async () => {
       try {
         await parse(ctx, async () => {});
         return isNameless ? new BodyError(MALFORMED) : null;
       } catch (error) {
-        return toFault(error, { bodyLimit, uploads });
+        return toFault(error, { maxBodyBytes, uploads });
       }
     });
     if (fault) throw discardRest(ctx, fault);
@@ -125,24 +128,40 @@ export function createBodyParsers({
       if (Array.isArray(files)) files.sort((one, other) => begun.indexOf(one) - begun.indexOf(other));
   }
 
+  function create(limits: BodyLimits): Middleware {
+    return async (ctx, next) => {
+      if (!isUnread(ctx.req)) return next();
+      const reauthenticate = reauthenticatorOf(ctx);
+      if (ctx.is(MULTIPART, 'urlencoded')) await parseForm(ctx, limits);
+      else if (ctx.is('json', '+json')) await parseJson(ctx, limits);
+      const problem = await readmit(ctx, reauthenticate);
+      return problem ? sendProblem(ctx, problem) : next();
+    };
+  }
+
+  /** Whether a middleware of `create` is in a route that koa-router has found for a request, or before or behind it. */
+  function hasOwnParser({ matched = [], method }: RouterContext): boolean {
+    const running = matched.filter(({ methods }) => methods.length === 0 || methods.includes(method));
+    return running.some(({ stack }) => stack.some((middleware) => created.has(middleware)));
+  }
+
   return {
     load() {
       // The first request that needs the parser is answered with the error.
       load().catch(() => {});
     },
     create(limits) {
-      const parse: Middleware = async (ctx, next) => {
-        if (!isUnread(ctx.req)) return next();
-        const reauthenticate = reauthenticatorOf(ctx);
-        if (ctx.is(MULTIPART, 'urlencoded')) await parseForm(ctx, limits);
-        else if (ctx.is('json', '+json')) await parseJson(ctx, limits);
-        const problem = await readmit(ctx, reauthenticate);
-        return problem ? sendProblem(ctx, problem) : next();
-      };
+      const parse = create(limits);
       created.add(parse);
       return parse;
     },
-    has: (middleware) => created.has(middleware),
+    createForRoutes(limits) {
+      const parse = create(limits);
+      return (ctx, next) =>
+        METHODS_WITH_BODY.includes(ctx.method) && !hasOwnParser(ctx as RouterContext)
+          ? parse(ctx, next)
+          : next();
+    },
   };
 }
 
@@ -155,9 +174,9 @@ const MULTIPART = 'multipart/form-data';
 // A route may merge the value into another object.
 const PROTOTYPE = '__proto__';
 
-/** As everywhere in the server: koa-body would replace what is not UTF-8. */
-async function parseJson(ctx: Context, { bodyLimit }: BodyLimits): Promise<void> {
-  const found = await readBody(ctx, { limit: bodyLimit, name: 'body' });
+/** Parses JSON as everywhere in the server, because koa-body would replace bytes that are not UTF-8. */
+async function parseJson(ctx: Context, { maxBodyBytes }: BodyLimits): Promise<void> {
+  const found = await readBody(ctx, { limit: maxBodyBytes, name: 'body' });
   const rawBody = found && !('value' in found) ? textOf(found) : '';
   const body = rawBody === '' ? undefined : parseIJson(rawBody, PROTOTYPE);
   Object.assign(ctx.request, { body, rawBody });
@@ -172,21 +191,21 @@ async function temporaryDirectory({ res }: Context, logger: Logger): Promise<str
       logger.warn({ err: error, folder }, 'uploaded files could not be removed'),
     );
   };
-  whenClosed(res, remove);
+  whenSent(res, remove);
   return folder;
 }
 
 const MALFORMED = `The body is not valid ${MULTIPART}.`;
 
 /** Converts an error of koa-body: a `BodyError`, or a fault of the server. */
-function toFault(error: unknown, { bodyLimit, uploads }: BodyLimits): Error {
+function toFault(error: unknown, { maxBodyBytes, uploads }: BodyLimits): Error {
   const { code, httpCode, path, syscall } = Object(error) as Readonly<Record<string, unknown>>;
   if (error instanceof Error && path !== undefined && syscall !== undefined) return error;
   // The codes are those of formidable's FormidableError.js; a `RangeError` is of qs.
   if (code === 1007 || error instanceof RangeError) return tooMuch(`more than ${uploads.maxFields} fields`);
-  if (code === 1006) return tooMuch(`fields of more than ${bodyLimit} bytes`);
+  if (code === 1006) return tooMuch(`fields of more than ${maxBodyBytes} bytes`);
   if (code === 1015) return tooMuch(`more than ${uploads.maxFiles} files`);
-  // Any other error of formidable, except 1002: the connection was closed.
+  // Any other error of formidable means a malformed body, except 1002: the connection was closed.
   const isMalformed = httpCode !== undefined && code !== 1002;
   return new BodyError(isMalformed ? MALFORMED : 'The body could not be read.', { cause: error });
 }

@@ -1,10 +1,9 @@
-import type { Middleware, Next } from 'koa';
-import { RouterEvents } from 'koa-router';
-import type { Router } from 'koa-router';
+import type { Middleware } from 'koa';
+import { Router } from 'koa-router';
 
 import { reauthenticatorOf } from '../access/guard.ts';
 import type { GuardMiddleware } from '../access/guard.ts';
-import type { Gate, GuardedState, User } from '../contracts/index.ts';
+import type { Gate, GuardedState, ObjectsOf, PermissionOf, User } from '../contracts/index.ts';
 import { beginStackAt } from '../errors.ts';
 import { partsOf } from '../contracts/server-parts.ts';
 import type { ServerParts } from '../contracts/server-parts.ts';
@@ -28,7 +27,7 @@ import { openapi } from './openapi/options.ts';
 import { serveDescription } from './openapi/serve-description.ts';
 import { baseUrlOf, checkPath, pathOf } from './paths.ts';
 import { createRequestLimits } from './request-limits.ts';
-import { createBodyParsers } from './route-bodies.ts';
+import { createBodyParsers, METHODS_WITH_BODY } from './route-bodies.ts';
 import type { RouteBody } from './route-bodies.ts';
 
 /** The public members of an `AuthServer` that the API uses. */
@@ -62,7 +61,7 @@ function apiRouterOptions<P extends string, U extends User, S extends object, A 
     resource: optional(unchecked<NoInfer<A>>),
     /**
      * Whether the platform's own pages, which send no token, are accepted by the login session of their user: see
-     * {@link AuthServer.guard}.
+     * `auth.guard()`.
      * @default false
      */
     session: optional(boolean, false),
@@ -77,7 +76,7 @@ function apiRouterOptions<P extends string, U extends User, S extends object, A 
     actions: optional(actionList<NoInfer<P>>, []),
     ...LIMITS,
     /**
-     * How many requests a user and a client may send, and how often they may run an action: `{ user: { requests: 600, per:
+     * How many requests a user and a client may send, and how often they may run an action: `{ user: { requests: 600, window:
      * '1 minute' } }`. They are counted on all nodes together, in the storage. Over a limit, the response is 429 with `Retry-After`.
      * @default none
      */
@@ -109,15 +108,14 @@ export interface ApiRouterOptions<
  * A koa-router whose handlers find the user or client of the request in `ctx.state.user` or `ctx.state.client` and in
  * `ctx.state.principal`, and its parsed body in `ctx.request.body` and `ctx.request.files`.
  */
-export interface ApiRouter<
-  P extends string = string,
-  U extends User = User,
-  S extends object = object,
-> extends Router<GuardedState<P, U, S>, RouteBody> {
+export interface ApiRouter<G extends Gate = Gate, U extends User = User> extends Router<
+  GuardedState<PermissionOf<G>, U, ObjectsOf<G>>,
+  RouteBody
+> {
   /**
    * Returns a middleware that parses the body of one route, with limits of its own:
    *
-   *     api.put('/film', auth.requires('edit_films'), api.parseBody({ uploads: { bodyLimit: 2 ** 25 } }), saveFilm);
+   *     api.put('/film', auth.requires('edit_films'), api.parseBody({ uploads: { maxBodyBytes: 2 ** 25 } }), saveFilm);
    *
    * It parses the body in its place in the route, here after the permission was checked. The body of a route that has it is
    * parsed by nothing else. Limits that are left out are those of the API.
@@ -134,10 +132,14 @@ export interface ApiRouter<
  *     api.get('/schools', auth.requires('view_schools'), listSchools);
  *     app.use(api.routes());
  *
- * Every route requires a valid access token, whatever its method, its path and the order of routes; only the description
- * can be public. Errors that are thrown become problems (RFC 9457). Paths are case-sensitive. A path below the prefix that
- * neither this router nor middleware behind it answers is 404, or 405 with `Allow`, and requires a valid token too. The preflights
- * of pages of `origins`, which have no token, are answered.
+ * Whatever is below the prefix requires a valid access token: each route, whatever its method and the order of routes, middleware of
+ * the app behind this router, and what nobody answers, which is 404, or 405 with `Allow`. Only the description can be public. Mount
+ * in front of this router what has another login. Errors that are thrown become problems (RFC 9457). Paths are case-sensitive. The
+ * preflights of pages of `origins`, which have no token, are answered.
+ *
+ * The routes of the API itself come before yours. The path of a route is a string, such as `/schools/:id`: with a regular expression,
+ * `routes()` throws a ConfigError. Calling `prefix()` and mounting `routes()` in another router throw one too: use the option
+ * `prefix`.
  *
  * @throws ConfigError when `auth` was not returned by `createAuthServer()`, the prefix is not a plain path, or an action or
  * another option is invalid
@@ -147,9 +149,9 @@ export function createApiRouter<
   U extends User,
   S extends object = object,
   A extends string = string,
->(options: ApiRouterOptions<P, U, S, A>): ApiRouter<P, U, S> {
+>(options: ApiRouterOptions<P, U, S, A>): ApiRouter<Gate<P, string, S>, U> {
   const given = readOptions(apiRouterOptions<P, U, S, A>(), options);
-  const { auth, bodyLimit, bulk, session } = given;
+  const { auth, maxBodyBytes, bulk, session } = given;
   const {
     apis,
     concurrencyLimit,
@@ -158,6 +160,7 @@ export function createApiRouter<
     logger,
     mountPath,
     observers,
+    pages,
     resources,
     sessionCookie,
     storage,
@@ -171,7 +174,7 @@ export function createApiRouter<
   const actions = indexActions(given.actions, auth);
   const limiter = createRequestLimits(given.limits, { actions: actions.all, limitCallers });
   const { countRequest, countRuns, isLimited, mostRuns } = limiter;
-  const maximum = (action: Action): number => Math.min(bulk.maximum, mostRuns(action));
+  const maximum = (action: Action): number => Math.min(bulk.maxItems, mostRuns(action));
   const { scopes } = resources.get(resource)!;
   const baseUrl =
     resource === issuer || given.prefix !== undefined ? baseUrlOf({ issuer, mountPath }, prefix) : resource;
@@ -180,24 +183,12 @@ export function createApiRouter<
   const perform = createPerformAction(answerOnce, logger);
   const reauthenticator = reauthenticatorOf(guard) as ReauthenticatorOf;
 
-  const admit = admitRequests(concurrencyLimit);
-  const answerErrors = problems({ logger });
-  // Not composed: that would make two functions and a promise more for each of them, in every request.
-  const guardRoute: Middleware<GuardedState<P, U, S>> = (ctx, next) =>
-    admit(ctx, () =>
-      answerErrors(ctx, () => guard(ctx, countRequest ? () => countRequest(ctx, next) : next)),
-    );
-  const { origins: allowed } = given;
-  const allowOrigins =
-    allowed &&
-    createAllowOrigins(allowed === '*' ? '*' : new Set(allowed), 'GET, HEAD, POST, PUT, PATCH, DELETE');
-  const router = new GuardedRouter({ prefix, sensitive: true }, guardRoute, allowOrigins);
-  answerUnmatched(router, guardRoute, prefix);
-  router.get('/identity', identity);
-  router.get(['/actions', '/actions/:type'], listActions(actions, baseUrl));
-  router.get('/actions/:type/:action', withAction(actions, describeAction(baseUrl), observers));
+  const own = new Router<GuardedState<P, U, S>, RouteBody>({ prefix, sensitive: true });
+  own.get('/identity', identity);
+  own.get(['/actions', '/actions/:type'], listActions(actions, baseUrl));
+  own.get('/actions/:type/:action', withAction(actions, describeAction(baseUrl), observers));
   // The names of actions end in `-action`, so `bulk` in the next path is never one of them.
-  router.post(
+  own.post(
     '/actions/:type/:action/bulk',
     withAction(
       actions,
@@ -209,21 +200,22 @@ export function createApiRouter<
         concurrencyLimit,
         countRuns,
         maximum,
-        receive: createReceiveBody(bulk.bodyLimit, reauthenticator),
+        receive: createReceiveBody(bulk.maxBodyBytes, reauthenticator),
         streamTimeout: bulk.streamTimeout,
       }),
       observers,
     ),
   );
-  router.post(
+  own.post(
     ['/actions/:type/:action', '/actions/:type/:id/:action'],
     withAction(
       actions,
-      executeAction({ perform, countRuns, receive: createReceiveBody(bodyLimit, reauthenticator) }),
+      executeAction({ perform, countRuns, receive: createReceiveBody(maxBodyBytes, reauthenticator) }),
       observers,
     ),
   );
-  router.get(OBJECT_PATHS, notImplemented);
+  own.get(OBJECT_PATHS, notImplemented);
+  const publicPages = new Map<string, Middleware>();
   if (given.openapi) {
     const described = {
       actions: actions.all,
@@ -234,22 +226,44 @@ export function createApiRouter<
       scopes,
       maximum,
       clientKinds,
+      pages,
       isLimited,
       sessionCookie: session ? sessionCookie : undefined,
     };
     for (const [path, { handler, isPublic }] of Object.entries(serveDescription(described, given.openapi))) {
-      if (isPublic) router.addPublic(path, (ctx, next) => admit(ctx, async () => handler(ctx, next)));
-      else router.get(path, handler);
+      // Of public ones too, for the methods of their paths.
+      own.get(path, handler);
+      if (isPublic) publicPages.set(prefix + path, handler).set(`${prefix + path}/`, handler);
     }
   }
   const parsers = createBodyParsers({ logger, reauthenticatorOf: reauthenticator });
-  router.endOwnRoutes(parsers, given.parseBodies ? parsers.create(given) : undefined);
-  return Object.assign(router, {
+  const parse = given.parseBodies ? parsers.createForRoutes(given) : undefined;
+  const { origins: allowed } = given;
+  const router = new GuardedRouter<GuardedState<P, U, S>>(prefix, {
+    allowOrigins:
+      allowed &&
+      createAllowOrigins(allowed === '*' ? '*' : new Set(allowed), 'GET, HEAD, POST, PUT, PATCH, DELETE'),
+    admit: admitRequests(concurrencyLimit),
+    answerErrors: problems({ logger }),
+    guard,
+    countRequest,
+    own,
+    publicPages,
+    completeRoute(route) {
+      if (parse && METHODS_WITH_BODY.some((method) => route.methods.includes(method))) {
+        parsers.load();
+        route.stack = [parse, ...route.stack];
+      }
+    },
+  });
+  const api = Object.assign(router, {
     parseBody(limits: RouteLimits = {}) {
       parsers.load();
       return parsers.create(limitsOfRoute(limits, given));
     },
   });
+  // The type of the objects is that of the gate, which TypeScript reads from a gate that it knows only.
+  return api as unknown as ApiRouter<Gate<P, string, S>, U>;
 }
 beginStackAt(createApiRouter);
 
@@ -269,43 +283,3 @@ const notImplemented: Middleware<GuardedState> = (ctx) => {
     detail: 'The Objects API is planned and not available yet.',
   });
 };
-
-/**
- * Answers requests below the prefix that no route matched and no middleware behind the router answered: 404, or 405 with the
- * allowed methods (RFC 9110 section 15.5.6). The guard runs first, so that the paths of the API are not visible without a
- * token.
- */
-function answerUnmatched<State>(
-  router: Router<State, RouteBody>,
-  guardRoute: Middleware<State>,
-  prefix: string,
-): void {
-  // Not async: the requests for the host's other routes pass through here.
-  router.on(RouterEvents.NotFound, (ctx, next) =>
-    ctx.path === prefix || ctx.path.startsWith(`${prefix}/`) ? answer(ctx, next) : next(),
-  );
-
-  async function answer(ctx: Parameters<typeof guardRoute>[0], next: Next): Promise<void> {
-    await next();
-    if (ctx.respond === false || ctx.headerSent || ctx.status !== 404 || ctx.body != null) return;
-    await guardRoute(ctx, async () => {
-      const methods = [...new Set(router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods))];
-      if (methods.length === 0) {
-        sendProblem(ctx, { status: 404, code: 'not_found', detail: 'The API has no route with this path.' });
-        return;
-      }
-      const headers = { Allow: [...methods, 'OPTIONS'].join(', ') };
-      if (ctx.method === 'OPTIONS') {
-        ctx.status = 204;
-        ctx.set(headers);
-        return;
-      }
-      sendProblem(ctx, {
-        status: 405,
-        code: 'method_not_allowed',
-        detail: `This path takes ${methods.join(', ')}.`,
-        headers,
-      });
-    });
-  }
-}

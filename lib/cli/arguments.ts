@@ -1,6 +1,7 @@
 /** Parsers of the arguments of options, and the options for the lifetimes of a client. */
 import { InvalidArgumentError, Option } from 'commander';
-import type { Client, ClientTypes } from 'koa-gatehouse';
+import type { Client } from 'koa-gatehouse';
+import type { ClientLifetimes } from 'koa-gatehouse/types';
 
 import { parseDuration } from '../contracts/duration.ts';
 import type { Seconds } from '../contracts/duration.ts';
@@ -17,7 +18,7 @@ export function duration(text: string): Seconds {
   throw new InvalidArgumentError("Give seconds, or a number and a unit such as '15 minutes' or '30 days'.");
 }
 
-/** The same, where a number without a unit would be read as days. */
+/** Parses a duration that needs a unit, because people would read a plain number as days. */
 export function durationWithUnit(text: string): Seconds {
   if (!/^\d+$/.test(text)) return duration(text);
   throw new InvalidArgumentError(`Give the unit too, such as '${text} days', or '${text} s' for seconds.`);
@@ -49,7 +50,7 @@ export function lifetimeOptions(): readonly Option[] {
 export function changedLifetimes(
   { accessTokenLifetime, refreshTokenAbsoluteLifetime, refreshTokenLifetime }: LifetimeOptions,
   before: Client['lifetimes'] = {},
-): ClientTypes.ClientLifetimes<Seconds> | undefined {
+): ClientLifetimes<Seconds> | undefined {
   const given = {
     ...(accessTokenLifetime !== undefined && { accessToken: accessTokenLifetime }),
     ...(refreshTokenLifetime !== undefined && { refreshToken: refreshTokenLifetime }),

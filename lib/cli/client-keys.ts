@@ -2,7 +2,8 @@
 import { readFile, stat } from 'node:fs/promises';
 
 import { Option } from 'commander';
-import type { Client, ClientTypes } from 'koa-gatehouse';
+import type { Client } from 'koa-gatehouse';
+import type { ClientKeys } from 'koa-gatehouse/types';
 
 import { keyThumbprint } from '../contracts/key-thumbprint.ts';
 import { UsageError } from './failure.ts';
@@ -23,11 +24,11 @@ export function keyOptions(): readonly Option[] {
   ];
 }
 
-// In bytes. Reading a device or a huge file by mistake ends here.
+// In bytes, so that a device or a huge file is not read by mistake.
 const LARGEST_FILE = 1024 * 1024;
 
 /** The keys that the options name; `undefined` when they name none. The registry checks them. */
-export async function readKeys({ jwks, jwksUri }: KeyOptions): Promise<ClientTypes.ClientKeys | undefined> {
+export async function readKeys({ jwks, jwksUri }: KeyOptions): Promise<ClientKeys | undefined> {
   if (jwksUri !== undefined) return { jwksUri };
   if (jwks === undefined) return undefined;
   const about = await stat(jwks).catch(() => undefined);
@@ -35,9 +36,9 @@ export async function readKeys({ jwks, jwksUri }: KeyOptions): Promise<ClientTyp
   if (about.size > LARGEST_FILE) throw new UsageError(`--jwks: ${jwks} is larger than a JSON Web Key Set.`);
   const text = await readFile(jwks, 'utf8');
   try {
-    return { jwks: JSON.parse(text) as Extract<ClientTypes.ClientKeys, { jwks: unknown }>['jwks'] };
+    return { jwks: JSON.parse(text) as Extract<ClientKeys, { jwks: unknown }>['jwks'] };
   } catch {
-    // Without the message of the parser, which repeats the text: it may be a private key.
+    // The message of the parser is left out, because it repeats the text, which may be a private key.
     throw new UsageError(`--jwks: ${jwks} is not JSON. Give a JSON Web Key Set (RFC 7517), {"keys": [...]}.`);
   }
 }
@@ -63,7 +64,7 @@ function describe(key: Readonly<Record<string, unknown>>) {
   return { kid: text('kid'), kind: text('crv') ?? 'RSA', alg: text('alg'), thumbprint: keyThumbprint(key) };
 }
 
-/** What to know after a client was given keys. */
+/** Notes for the time after a client was given keys. */
 export function keyNotes(
   { keys }: Pick<Client, 'keys'>,
   options: KeyOptions,
@@ -72,5 +73,8 @@ export function keyNotes(
   if (!keys || (options.jwks === undefined && options.jwksUri === undefined)) return [];
   const both =
     'Its secrets are accepted too: delete them with `gatehouse client secrets delete` when the app uses its keys.';
-  return ['Servers accept the keys where their option clients.keys is true.', ...(secrets > 0 ? [both] : [])];
+  return [
+    'Servers accept the keys where their option clients.privateKeyJwt is true.',
+    ...(secrets > 0 ? [both] : []),
+  ];
 }

@@ -1,4 +1,4 @@
-import type { Client, ClientTypes } from 'koa-gatehouse';
+import type { Client, ClientSecret } from 'koa-gatehouse';
 
 import { furtherValues } from '../clients/further-fields.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
@@ -13,7 +13,7 @@ export function clientText(client: Client): string {
     ['Client ID', client.id],
     ['Name', client.name],
     ...(client.clientUri === undefined ? [] : ([['Homepage', client.clientUri]] as const)),
-    ...(client.logo === undefined ? [] : ([['Logo', `SHA-256 ${client.logo}`]] as const)),
+    ...(client.logoHash === undefined ? [] : ([['Logo', `SHA-256 ${client.logoHash}`]] as const)),
     ...(client.verified ? ([['Verified', 'yes']] as const) : []),
     ...(client.source === 'manual' ? [] : ([['Registered', sourceText(client)]] as const)),
     ['Grant type', client.grantType],
@@ -72,7 +72,7 @@ function lifetimesText({ accessToken, refreshToken, refreshTokenAbsolute }: Clie
   return lines.length === 0 ? ["the server's"] : lines;
 }
 
-export function secretsText(secrets: readonly ClientTypes.ClientSecret[]): string {
+export function secretsText(secrets: readonly ClientSecret[]): string {
   if (secrets.length === 0) return 'No secrets.';
   return table(
     ['Secret ID', 'Label', 'Ends in', 'Created (UTC)', 'Expires (UTC)', 'Last used (UTC)'],

@@ -70,7 +70,7 @@ function sentence(message: string): string {
 export function redact(text: string): string {
   return (
     text
-      // Up to the last @ of the word, because a password may contain an @ and any other character.
+      // Replaces up to the last @ of the word, because a password may contain an @ and any other character.
       .replaceAll(/(:\/\/[^\s:/@]*):\S*@/g, '$1:***@')
       .replaceAll(/([?&][a-z_-]*(?:password|passwd|secret|token)=)[^\s&#]*/gi, '$1***')
   );

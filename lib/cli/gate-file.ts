@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import type { Feature, Gate, OptionTypes, Resource, Scope, UserStore } from 'koa-gatehouse';
+import type { AuthServerOptions, Feature, Gate, Resource, Scope, UserStore } from 'koa-gatehouse';
 
 import { UsageError } from './failure.ts';
 
@@ -12,7 +12,7 @@ export interface GateFile {
   readonly scopes?: Readonly<Record<string, Scope>>;
   readonly resources?: Readonly<Record<string, Resource>>;
   readonly features?: readonly Feature[];
-  readonly lifetimes?: OptionTypes.LifetimePreset | OptionTypes.Lifetimes;
+  readonly lifetimes?: NonNullable<AuthServerOptions['tokens']>['lifetimes'];
   readonly users?: Pick<UserStore, 'find'>;
 }
 
@@ -48,7 +48,7 @@ type GivenNames = Partial<
   Record<'roles' | 'permissions' | 'scopes' | 'users', readonly string[] | undefined>
 >;
 
-/** The notes about names that were not checked, because no gate file was given, or it does not export what they are checked by. */
+/** The notes about names that were not checked, because there is no gate file, or it does not export what is needed for the check. */
 export function uncheckedNames(
   names: GateFile | undefined,
   { roles = [], permissions = [], scopes = [], users = [] }: GivenNames,

@@ -19,7 +19,10 @@ import { redact, reportFailure } from './failure.ts';
 
 const { version } = createRequire(import.meta.url)('koa-gatehouse/package.json') as { version: string };
 
-/** Runs the command line. Resolves to the exit code: 0 done, 1 failed, 2 wrong arguments or settings, 130 interrupted. */
+/**
+ * Runs the command line. Resolves to the exit code: 0 for success, 1 for a failure, 2 for wrong arguments or settings, 130 when
+ * interrupted.
+ */
 export async function run(words: readonly string[]): Promise<number> {
   const program = await createProgram();
   allowUnknownOptionsFirst(program, words);
@@ -34,8 +37,8 @@ export async function run(words: readonly string[]): Promise<number> {
 }
 
 /**
- * With an option that does not exist, none is required: Commander would say of `--nam` that `--name` is missing. It refuses the unknown
- * option, and names the nearest, before it runs the command.
+ * Makes all options optional when an option does not exist: otherwise Commander would answer `--nam` with the error that `--name` is
+ * missing. It refuses the unknown option, and names the most similar one, before it runs the command.
  */
 function allowUnknownOptionsFirst(program: Command, words: readonly string[]): void {
   const commands = [program];

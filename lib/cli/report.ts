@@ -1,4 +1,5 @@
-import type { Client, ClientTypes, SigningKey } from 'koa-gatehouse';
+import type { Client, ClientSecret } from 'koa-gatehouse';
+import type { SigningKey } from 'koa-gatehouse/types';
 
 import { furtherValues } from '../clients/further-fields.ts';
 import { toDate } from '../contracts/duration.ts';
@@ -12,7 +13,7 @@ export interface Report {
   readonly json: Readonly<Record<string, unknown>>;
   /** The output without `--json`. */
   readonly text: string;
-  /** Written to stderr; with `--json` they are the member `notes` of the document. */
+  /** Notes, which are written to stderr; with `--json`, they are the member `notes` of the document. */
   readonly notes?: readonly string[];
   /** @default 0 */
   readonly exitCode?: number;
@@ -29,13 +30,16 @@ export function print({ json, text, notes, exitCode = 0 }: Report, { asJson }: {
   for (const note of notes ?? []) process.stderr.write(`Note: ${note}\n`);
 }
 
-/** A client as `--json` prints it. `null`: it has none, all scopes, or the lifetimes of the server. */
+/**
+ * A client as `--json` prints it. A member is `null` when the client has no such value, has all scopes, or has the lifetimes of the
+ * server.
+ */
 export function clientJson(client: Client): Record<string, unknown> {
   return {
     client_id: client.id,
     name: client.name,
     client_uri: client.clientUri ?? null,
-    logo: client.logo ?? null,
+    logo: client.logoHash ?? null,
     verified: client.verified,
     source: client.source,
     grant_type: client.grantType,
@@ -67,7 +71,7 @@ export function clientJson(client: Client): Record<string, unknown> {
 }
 
 /** A secret as `--json` prints it, without its hash. */
-export function secretJson(secret: ClientTypes.ClientSecret): Record<string, unknown> {
+export function secretJson(secret: ClientSecret): Record<string, unknown> {
   return {
     id: secret.id,
     label: secret.label,

@@ -11,7 +11,7 @@ import type { Report } from './report.ts';
 export interface Session {
   readonly administration: Administration;
   readonly storage: Storage;
-  /** The exports of the gate file; `undefined` without `--gate`: names of permissions, roles and scopes are not known. */
+  /** The exports of the gate file; `undefined` without `--gate`, when names of permissions, roles and scopes are not known. */
   readonly names: GateFile | undefined;
   readonly asJson: boolean;
 }
@@ -26,9 +26,9 @@ export interface GlobalOptions {
 /**
  * Creates the action of a command, which opens the database, calls `run`, prints its report and closes the database.
  *
- * @param run - called with the command's options and arguments. Resolves to `undefined` when it has printed its output itself
- * @param needs.tables - `false`: it also runs while migrations are pending
- * @param needs.create - `true`: a missing SQLite file is created
+ * @param run - called with the command's options and arguments. It resolves to `undefined` when it has printed its output itself
+ * @param needs.tables - `false` when the command also runs while migrations are pending
+ * @param needs.create - `true` when a missing SQLite file is created
  */
 export function withSession(
   run: (session: Session, options: never, ...commandArguments: never[]) => Promise<Report | undefined>,
@@ -53,7 +53,7 @@ async function open({ database, gate, json = false }: GlobalOptions, create: boo
   // Not imported by its public name, because that also loads oidc-provider, which takes longer than most commands.
   const { createAdministration } = await import('../server/administration.ts');
   const { knexStorage } = await import('koa-gatehouse/adapters/knex');
-  const storage = knexStorage(address, { create });
+  const storage = knexStorage(address, { createFile: create });
   const { lifetimes, users: _users, ...checkedBy } = names ?? {};
   const tokens = { lifetimes };
   const administration = createAdministration({ storage, ...checkedBy, tokens, secrets: secrets() });

@@ -7,7 +7,7 @@ const MIN_WIDTH = 8;
 /**
  * Formats a table with aligned columns, or as one list per row when the terminal is too narrow.
  *
- * @param shrinks - the column whose cells are shortened when the terminal is too narrow. Not one of ids, which people copy
+ * @param shrinks - the column whose cells are shortened when the terminal is too narrow. Never a column of ids, because people copy ids
  */
 export function table<Column extends string>(
   columns: readonly Column[],
@@ -34,7 +34,7 @@ export function table<Column extends string>(
     .join('\n');
 }
 
-/** `Infinity`: the output is not a terminal, and no cell is shortened. */
+/** `Infinity` when the output is not a terminal, so that no cell is shortened. */
 function terminalWidth(): number {
   return process.stdout.columns ?? Infinity;
 }

@@ -14,7 +14,7 @@ export async function confirm(question: string, { yes = false }: { yes?: boolean
   if (!/^y(es)?$/i.test(answer.trim())) throw new DeclinedError(1);
 }
 
-/** Resolves to the answer; to `undefined` after Ctrl-C, and to `''` after Ctrl-D. */
+/** Resolves to the answer, to `undefined` after Ctrl-C, or to `''` after Ctrl-D. */
 async function ask(question: string): Promise<string | undefined> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   const answer = await new Promise<string | undefined>((resolve) => {
@@ -36,7 +36,7 @@ export const INTERRUPTED = 130;
  * Runs long work, with a line on the terminal that shows its progress. Ctrl-C aborts the signal, so that the work ends after the current
  * batch; a second Ctrl-C ends the process.
  *
- * @param total - left out when it is not known: the line shows a count instead of a bar
+ * @param total - leave it out when it is not known: the line then shows a count instead of a bar
  */
 export async function interruptible<T>(
   { label, total }: { readonly label: string; readonly total?: number },

@@ -1,7 +1,7 @@
 import { fieldError } from '../contracts/field-errors.ts';
 import type { FieldError } from '../contracts/field-errors.ts';
 
-/** The mistake in the name of an app; `undefined`: the app may have it. */
+/** The mistake in the name of an app; `undefined` when the app may have the name. */
 export type CheckAppName = (name: string) => FieldError | undefined;
 
 /**

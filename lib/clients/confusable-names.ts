@@ -4,9 +4,9 @@ import type { FieldErrorCode } from '../contracts/field-errors.ts';
 import { withoutJoiners } from '../contracts/joiners.ts';
 
 /**
- * The mistake in a name that an app asks for; `undefined`: the app may have it.
+ * The mistake in a name that an app asks for; `undefined` when the app may have the name.
  *
- * @param reserved - names that it must not look like
+ * @param reserved - names that the name must not look like
  */
 export function mistakeInName(name: string, reserved: readonly string[]): FieldErrorCode | undefined {
   if (INVISIBLE.test(withoutJoiners(name).replaceAll(EMOJI_STYLE, ''))) return 'control_characters';
@@ -22,7 +22,7 @@ function skeletonsOf(text: string): readonly string[] {
   const letters = text.normalize('NFKD').replaceAll(PUNCTUATION, '').replaceAll(MODIFIERS, '');
   return [letters, letters.toLowerCase(), letters.toUpperCase()].map((form) => {
     const skeleton = unhomoglyph(form).normalize('NFKD').replaceAll(MARKS, '');
-    // A name that is nothing but symbols is compared with them.
+    // A name that consists of symbols only is compared with its symbols.
     return skeleton.replaceAll(SYMBOLS, '') || skeleton;
   });
 }
@@ -56,8 +56,8 @@ const SYMBOLS_AND_AT = /[\p{Symbol}@]/gu;
 const MARKS = /[\p{Mark}--[\p{Alphabetic}--[\p{Script=Inherited}\p{Script=Hebrew}]]]/gv;
 
 /**
- * The two ways to read a name: with its symbols as letters, where one looks like a letter, and without them. Both are before
- * NFKC, which makes ™ the letters TM.
+ * The two ways to read a name: with its symbols as letters, where one looks like a letter, and without them. Both are read before NFKC,
+ * which turns ™ into the letters TM.
  */
 function readingsOf(name: string): readonly string[] {
   const plain = name.replaceAll(SHAPED, (letter) => SHAPED_LETTERS.get(letter)!);
@@ -144,7 +144,7 @@ function isInAll(script: string, sets: readonly (readonly string[])[]): boolean 
 
 function scriptSetOf(character: string): readonly string[] {
   const own = SCRIPTS.filter(({ has }) => has.test(character)).map(({ name }) => name);
-  // The historic scripts count as one: what matters is that they do not stand beside another.
+  // The historic scripts count as one: what matters is that they do not stand beside another script.
   if (own.length === 0) return ['historic'];
   return own.concat(own.flatMap((name) => COMBINED_SCRIPTS[name] ?? []));
 }

@@ -1,36 +1,36 @@
 import type { Consent } from '../contracts/index.ts';
 
 /**
- * The scopes that a consent, a grant or a token is limited to. Empty: limited to none, so that it permits nothing. `undefined`: not
- * limited, so that it permits all that the user may do.
+ * The scopes that a consent, a grant or a token is limited to. An empty list permits nothing. `undefined` means no limit: everything that
+ * the user may do is permitted.
  */
 export type ScopeLimit = readonly string[] | undefined;
 
 /**
  * The limit of a request.
  *
- * @param isLimitedToNone - whether one without scopes is limited to none, because its client is registered for none
+ * @param isLimitedToNone - whether a request without scopes permits nothing, because its client is registered for no scope
  */
 export function scopeLimit(scopes: readonly string[], isLimitedToNone: boolean): ScopeLimit {
   return scopes.length > 0 || isLimitedToNone ? scopes : undefined;
 }
 
 /**
- * Stores the consents that a user has given elsewhere and that are not stored yet: for all clients, before the consents of the user are
- * shown; for one, before it is found that the user has not consented to it.
+ * Stores the consents that a user has given elsewhere and that are not stored yet. It is called for all clients before the consents of
+ * the user are shown, and for one client before the server finds that the user has not consented to it.
  */
 export type ImportConsents = (userId: string, clientId?: string) => Promise<void>;
 
-/** An API, and the scopes of it that a user consents to. */
+/** An API, and the scopes of this API that a user consents to. */
 export interface ConsentedAccess {
-  /** `undefined`: the default, the issuer. */
+  /** `undefined` for the default API, which is the issuer. */
   readonly resource?: string | undefined;
   readonly limit: ScopeLimit;
 }
 
 /**
- * The same by what it is for: the scopes about who the user is are those of an endpoint of their own, whatever API they are requested with, so
- * that a consent to them is none to the API, and the reverse.
+ * Separates the scopes about who the user is from the scopes of an API. They belong to an endpoint of their own, whatever API they are
+ * requested with, so that a consent to them is no consent to the API, and the reverse.
  */
 export function consentParts(
   { limit, resource }: ConsentedAccess,
@@ -45,7 +45,8 @@ export function consentParts(
   ];
 }
 
-// Stands for a request without limit among the scopes of a consent, which others are added to. No scope is empty (RFC 6749 section 3.3).
+// Among the scopes of a consent, stands for a request without a limit, to which further scopes may be added. No scope is empty (RFC 6749
+// section 3.3).
 const WITHOUT_LIMIT = '';
 
 /** The scopes to store in a consent. */
@@ -54,8 +55,8 @@ export function consentScopes({ limit = [WITHOUT_LIMIT], resource }: ConsentedAc
 }
 
 /**
- * The name of a scope or of a redirect host as a consent stores it: with the API in front, unless that is the default one. No
- * scope, host or URL contains a space.
+ * The name of a scope or of a redirect host as a consent stores it: with the API in front, unless it is the default API. No scope, host
+ * or URL contains a space.
  */
 export function ofResource(resource: string | undefined, name: string): string {
   return resource === undefined ? name : `${resource} ${name}`;

@@ -7,7 +7,7 @@ import { toMilliseconds } from '../contracts/duration.ts';
 import type { Milliseconds, Seconds } from '../contracts/duration.ts';
 import { CACHE_BOUND } from '../contracts/cache-bound.ts';
 import { now } from '../contracts/clock.ts';
-import type { AuditOrigin, Client, ClientSecret, ClientStore, StoredClient } from '../contracts/index.ts';
+import type { AuditOrigin, Client, StoredSecret, ClientStore, StoredClient } from '../contracts/index.ts';
 import { isRegistered } from '../contracts/trust.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 import { hashCredential, matchesHash } from '../keys/hash.ts';
@@ -19,43 +19,43 @@ import { SECRET_PREFIX } from './secrets.ts';
 /** What happens while a presented secret is checked. */
 export interface SecretChecks {
   checkAttempts(this: void): void;
-  expired(this: void, secret: ClientSecret): void;
+  expired(this: void, secret: StoredSecret): void;
 }
 
 /** A cache of clients for the hot paths. A change on this node removes the client from it at once. */
 export interface ClientDirectory {
   find(id: string): Promise<StoredClient | undefined>;
-  /** The client with the time of its read, for what is cached with it and must not be older. */
+  /** The client with the time of its read, for values that are cached with the client and must not be used for longer than it. */
   findDated(this: void, id: string): Promise<DatedClient | undefined>;
   /**
    * Whether a presented secret is one of the client's unexpired ones.
    *
    * @param stored - the client, as found during the request
-   * @param on.checkAttempts - throws when too many authentications have failed. Called only when the value could be a guess, which
-   * a value of the form of a generated secret cannot
-   * @param on.expired - called with the secret when the value is that of an expired one, which only the developer may know
+   * @param on.checkAttempts - throws when too many authentications have failed. It is called only when the value could be a guess; a
+   * value in the form of a generated secret could not
+   * @param on.expired - called with the secret when the value is that of an expired secret, which only the developer may learn
    * @throws TooManyAttemptsError also when too many values of the client wait for a bcrypt comparison
    */
   verifySecret(stored: StoredClient, presented: string, on: SecretChecks): Promise<boolean>;
   /** Removes a client, or all clients. */
   forget(id?: string): void;
   /**
-   * Finds the client of an authorization request, by its source where that is live.
+   * Finds the client of an authorization request. A live source of clients looks its clients up.
    *
-   * @param address - of the requester
+   * @param address - the address of the requester
    * @throws ClientSourceError when the client cannot be authorized
-   * @throws TooManyAttemptsError when too many clients were looked up, or too many requests wait for one
+   * @throws TooManyAttemptsError when too many clients were looked up, or too many requests wait for a lookup
    */
   resolve(id: string, address: string): Promise<StoredClient | undefined>;
-  /** Whether the client is stored. Else it was found by `resolve`, and no user has consented to it yet. */
+  /** Whether the client is stored. A client that is not was found by `resolve`, and no user has consented to it yet. */
   isStored(found: StoredClient): boolean;
   /** Stores a client that `resolve` has found, unless it is stored: on the first consent of a user. */
   keep(found: StoredClient, origin: AuditOrigin): Promise<void>;
-  /** How the source of a client adds a consent to it. `undefined`: as any other is added. */
+  /** How the source of a client adds a consent to it; `undefined` when the consent is added like any other. */
   addConsent(client: Client): ClientSourceHooks['addConsent'];
 }
 
-/** A client, and when it began to be read: it includes every earlier change. */
+/** A client, and the time when its read began: the client includes every earlier change. */
 export interface DatedClient {
   readonly stored: StoredClient;
   readonly readAt: Milliseconds;
@@ -67,9 +67,9 @@ interface CachedClient {
 }
 
 /**
- * @param given.hooks - what sources do on this server
- * @param given.sources - a client of one that is off and live, or that nobody knows, is as unknown as one that was deleted
- * @param given.maxAge - how old a cached client may be: after it, a change on another node takes effect
+ * @param given.hooks - what the sources of clients do on this server
+ * @param given.sources - a client of a live source that is off, or of an unknown source, counts as deleted
+ * @param given.maxAge - how old a cached client may be: after this time, a change on another node takes effect
  */
 export function createClientDirectory(
   store: Pick<ClientStore, 'find' | 'rehashSecret'>,
@@ -85,7 +85,7 @@ export function createClientDirectory(
   } & Pick<LastUses, 'secretUsed'>,
 ): ClientDirectory {
   const hooksOf = new Map(hooks.map((one) => [one.source, one]));
-  // Of those that are live.
+  // The lookups of the live sources.
   const lookups = hooks.flatMap(({ lookup }) => lookup ?? []);
   const lookupOf = ({ client }: StoredClient): ClientLookup | undefined => hooksOf.get(client.source)?.lookup;
   const entries = new LRUCache<string, CachedClient>(CACHE_BOUND);
@@ -124,7 +124,7 @@ export function createClientDirectory(
     { client: { id }, secrets }: StoredClient,
     presented: string,
     { checkAttempts, expired }: SecretChecks,
-  ): Promise<ClientSecret | undefined> {
+  ): Promise<StoredSecret | undefined> {
     // A generated secret has 256 random bits. It is checked without the limit, so that failed requests of others in the
     // client's name cannot lock the client out.
     const hasGeneratedForm = GENERATED.test(presented);
@@ -150,9 +150,9 @@ export function createClientDirectory(
   /** Replaces the bcrypt hash of an imported secret by a SHA-256 hash, so that bcrypt runs once per secret. */
   async function rehash(
     id: string,
-    secret: ClientSecret,
+    secret: StoredSecret,
     presented: string,
-  ): Promise<ClientSecret | undefined> {
+  ): Promise<StoredSecret | undefined> {
     const to = hashCredential(presented);
     const isReplaced = await store.rehashSecret(id, secret.id, { from: secret.hash, to });
     forget(id);
@@ -190,18 +190,18 @@ export function createClientDirectory(
   };
 }
 
-/** Whether a client may be used: one of a source that nobody knows, as of a feature that was removed, gets nothing. */
+/** Whether a client may be used. A client of an unknown source, such as of a feature that was removed, gets nothing. */
 function isAdmitted(client: Client, { all, on }: ClientSources): boolean {
   return isRegistered(client) || on.has(client.source) || all.get(client.source)?.isLive === false;
 }
 
 const GENERATED = new RegExp(String.raw`^${SECRET_PREFIX}[\w-]{43}$`);
 
-function findMatch(secrets: readonly ClientSecret[], presented: string): ClientSecret | undefined {
+function findMatch(secrets: readonly StoredSecret[], presented: string): StoredSecret | undefined {
   return secrets.find(({ hash }) => matchesHash(presented, hash));
 }
 
-function isUnexpired(secret: ClientSecret): boolean {
+function isUnexpired(secret: StoredSecret): boolean {
   return secret.expiresAt === undefined || secret.expiresAt > now();
 }
 
@@ -213,12 +213,12 @@ export function isBcryptHash(hash: string): boolean {
   return BCRYPT.test(hash);
 }
 
-// In bytes: bcrypt ignores the rest of a value.
+// In bytes. bcrypt ignores the rest of a value.
 const BCRYPT_LENGTH = 72;
 
 /**
- * Whether bcrypt distinguishes a value from every other one. It ignores the bytes after the 72nd, and it repeats a value up to
- * that length with a NUL in between, so that `a` and `a\0a` have the same hash.
+ * Whether bcrypt distinguishes a value from every other value. bcrypt ignores the bytes after the 72nd, and it repeats a value up to that
+ * length with a NUL in between, so that `a` and `a\0a` have the same hash.
  */
 function isDistinctToBcrypt(value: string): boolean {
   return Buffer.byteLength(value) <= BCRYPT_LENGTH && !value.includes('\0');
@@ -233,16 +233,16 @@ const RETRY_AFTER: Seconds = 5;
 // most.
 const PAUSE = 4;
 
-type SlowCheck = () => Promise<ClientSecret | undefined>;
+type SlowCheck = () => Promise<StoredSecret | undefined>;
 
 interface QueuedCheck {
   readonly check: SlowCheck;
-  readonly result: PromiseWithResolvers<ClientSecret | undefined>;
+  readonly result: PromiseWithResolvers<StoredSecret | undefined>;
 }
 
 /**
- * Makes the function that runs a check of a value that a client presents, which resolves to `undefined` for a wrong value. Checks
- * run one at a time, one value of each client in turn, because unauthenticated requests can cause any number of them.
+ * Makes the function that runs a check of a value that a client presents; the check resolves to `undefined` for a wrong value. Checks run
+ * one at a time, one value of each client in turn, because unauthenticated requests can cause any number of them.
  *
  * It throws TooManyAttemptsError when too many values of the client wait.
  */

@@ -26,9 +26,12 @@ import { LONGEST_URI, MOST_REDIRECT_URIS, redirectUriMistake } from './redirect-
  * them has the mistakes from here, and says them in its own names and errors.
  */
 
-const LONGEST_NAME = 100;
+export const LONGEST_NAME = 100;
 
-/** The configuration of the server that a client is checked against. `undefined`: not known, so that any value is accepted. */
+/**
+ * The configuration of the server that a client is checked against. Where a member is `undefined`, it is not known, and any value is
+ * accepted.
+ */
 export interface KnownNames {
   readonly gate?: Pick<Gate, 'has' | 'roles'> | undefined;
   readonly scopes?: ReadonlyMap<string, unknown> | undefined;
@@ -44,18 +47,22 @@ export interface KnownNames {
   readonly further?: FurtherFields | undefined;
 }
 
-const CORE: ClientKinds = { on: kindsByName(CORE_KINDS), all: kindsByName(CORE_KINDS) };
+const CORE: ClientKinds = {
+  on: kindsByName(CORE_KINDS),
+  all: kindsByName(CORE_KINDS),
+  firstCallOf: (kind) => kind.firstCall,
+};
 
 /** The fields of a client, complete. */
 export type CheckedFields = Omit<
   Client,
-  'id' | 'logo' | 'source' | 'defaultScopes' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'
+  'id' | 'logoHash' | 'source' | 'defaultScopes' | 'createdAt' | 'updatedAt' | 'disabled' | 'disabledBy'
 >;
 
 /**
  * Checks all fields of a client and fills in the defaults.
  *
- * @param registered - the stored client, when it is changed: what was accepted of it stays valid
+ * @param registered - the stored client, when it is changed: values that were accepted before stay valid
  */
 export function checkClientFields(
   given: ClientFields,
@@ -123,14 +130,14 @@ export function checkClientFields(
       ? [fieldError('grantType', 'grant_type_off', { name: grantType })]
       : []),
   ];
-  // What is wrong in a field that the client must not have does not matter.
+  // In a field that the client must not have, other mistakes do not matter.
   const all = [...mistakes.filter((mistake) => !isMisplaced(mistake)), ...misplaced];
   return all.length > 0 || grantType === undefined
     ? { mistakes: all }
     : { checked: { ...checked, grantType } as CheckedFields };
 }
 
-/** What a client lacks, and has but must not have, by its grant type. */
+/** The fields that a client lacks, or has but must not have, by its grant type. */
 function misplacedFields(
   fields: Partial<ClientFields>,
   { further = NO_FURTHER_FIELDS, kinds: { all, on } }: KnownNames & { readonly kinds: ClientKinds },
@@ -147,7 +154,7 @@ function misplacedFields(
       Object.entries(fields.lifetimes ?? {}).map(([lifetime, value]) => [`lifetimes.${lifetime}`, value]),
     ),
   };
-  // A client that its source has withdrawn has none.
+  // A client that its source has withdrawn has no redirect URIs.
   const isKept = (field: string): boolean =>
     field === 'redirectUris' && registered?.redirectUris.length === 0;
   return [
@@ -213,7 +220,7 @@ export function unknownNames(
     ...permissions
       .filter((name) => gate?.has(name) === false)
       .map((name) => fieldError('permissions', 'unknown_permission', { name })),
-    // Where the gate is not known, as on the command line.
+    // Where the gate is not known, such as on the command line, only the form of a name is checked.
     ...Object.entries(gate ? {} : { permissions, roles }).flatMap(([field, names]) =>
       names
         .filter((name) => !GATE_NAME.test(name))
@@ -226,7 +233,7 @@ function isUserId(id: unknown): boolean {
   return typeof id === 'string' && id !== '' && id.length <= 255 && !id.includes('\0');
 }
 
-/** The entries of a list, each once; of any other value none. */
+/** The entries of a list, each once; an empty list for any other value. */
 export function list(value: unknown): readonly string[] {
   return isStrings(value) ? [...new Set(value)] : [];
 }

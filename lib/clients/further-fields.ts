@@ -5,7 +5,7 @@ export const NO_FURTHER_FIELDS: FurtherFields = { on: [], all: [] };
 
 export type FurtherValue = string | readonly string[] | undefined;
 
-/** The values of a client, or of what is given of one. */
+/** The values of these fields in a client, or in the fields that are given for a client. */
 export function furtherValues(
   of: object,
   fields: readonly FurtherField[],
@@ -13,7 +13,7 @@ export function furtherValues(
   return fields.map((field) => [field, (of as Readonly<Record<string, FurtherValue>>)[field.name]]);
 }
 
-/** The values of a client that has none. */
+/** The values of these fields in a client that has none of them. */
 export function withoutFurther(fields: readonly FurtherField[]): FurtherClientFields {
   return Object.fromEntries(
     fields.map(({ isList, name }) => [name, isList ? [] : undefined]),

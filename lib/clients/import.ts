@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { now } from '../contracts/clock.ts';
-import type { Client, ClientFields, ClientSecret, FieldError, Seconds, Storage } from '../contracts/index.ts';
+import type { Client, ClientFields, StoredSecret, FieldError, Seconds, Storage } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { ClientInvalidError } from '../errors.ts';
 import { isBcryptHash } from './directory.ts';
@@ -26,13 +26,13 @@ export interface ImportedClient<P extends string = string, R extends string = st
   /** @default the time of the import */
   readonly createdAt?: Seconds;
   /**
-   * Its secret, or the bcrypt hash of it, which is replaced by a SHA-256 hash when the secret is first used. Left out: a
+   * The client's secret, or its bcrypt hash, which is replaced by a SHA-256 hash when the secret is first used. Without it, a
    * confidential client without keys gets no tokens until a secret is added.
    */
   readonly secret?: { readonly value: string } | { readonly bcrypt: string } | undefined;
 }
 
-/** The outcome of an import. `present`: a client with this id exists and was not changed. */
+/** The outcome of an import. `present` means that a client with this id exists and was not changed. */
 export type ImportOutcome = 'imported' | 'present';
 
 const OPTIONS = { dryRun: true };
@@ -52,7 +52,7 @@ export function createClientImport(
     try {
       await storage.clients.insert(client, secrets);
     } catch (error) {
-      // A concurrent import may have inserted it.
+      // A concurrent import may have inserted the client.
       if (await isPresent(client.id)) return 'present';
       throw error;
     }
@@ -62,7 +62,7 @@ export function createClientImport(
 
   async function isPresent(id: string): Promise<boolean> {
     if (!(await storage.clients.find(id))) return false;
-    // An earlier call may have inserted it and thrown.
+    // An earlier call may have inserted the client and thrown.
     await storage.confirm();
     return true;
   }
@@ -72,7 +72,7 @@ export function createClientImport(
 function toStored(
   { id, createdAt = now(), disabled = false, secret, ...fields }: ImportedClient,
   names: KnownNames,
-): { client: Client; secrets: readonly ClientSecret[] } {
+): { client: Client; secrets: readonly StoredSecret[] } {
   const { checked, mistakes = [] } = checkClientFields(fields, names);
   const isId = typeof id === 'string' && /^[\x21-\x7e]{1,255}$/.test(id);
   const all = [
@@ -104,7 +104,7 @@ function secretMistakes(
   ];
 }
 
-function toSecret(secret: ImportedSecret): ClientSecret {
+function toSecret(secret: ImportedSecret): StoredSecret {
   const [hash, hint] =
     'bcrypt' in secret ? [secret.bcrypt, ''] : [hashCredential(secret.value), hintFrom(secret.value)];
   return {

@@ -10,9 +10,9 @@ const NAMES: readonly (keyof ClientLifetimes)[] = ['accessToken', 'refreshToken'
 /**
  * Checks the lifetimes of a client, and returns them in seconds.
  *
- * @param server - the longest lifetimes; `undefined`: not known, so that any are accepted
- * @param registered - the client's stored lifetimes, which stay valid when the server's were lowered, so that other fields of the
- * client can be changed
+ * @param server - the longest lifetimes; `undefined` when they are not known, so that any lifetime is accepted
+ * @param registered - the client's stored lifetimes, which stay valid when the server's were lowered, so that other fields of the client
+ * can be changed
  */
 export function checkLifetimes(
   given: unknown,

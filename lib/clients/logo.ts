@@ -5,10 +5,10 @@ import type { Checked, Mistake } from '../contracts/field-errors.ts';
 
 /* The logo of a client. Browsers get it from this server, never from the client's: that would learn who is about to authorize it. */
 
-// In bytes: the length of its row, and of what a page loads.
+// In bytes. The picture is stored in the client's row, and pages load it.
 const LARGEST = 64 * 1024;
 
-// In pixels: few bytes can be a picture of gigabytes.
+// In pixels. A file of few bytes can be a picture of gigabytes.
 const LONGEST_SIDE = 1024;
 
 /** A checked logo. */
@@ -53,7 +53,7 @@ function sidesOf(picture: Buffer): readonly number[] | undefined {
   return startsWith(picture, JPEG) ? sidesOfJpeg(picture) : undefined;
 }
 
-/** Goes from segment to segment to the frame header, in which they are (ITU-T T.81, annex B.2.2). */
+/** Goes from segment to segment to the frame header, which has the width and the height (ITU-T T.81, annex B.2.2). */
 function sidesOfJpeg(picture: Buffer): readonly number[] | undefined {
   for (let at = 2; at + 9 <= picture.length && picture[at] === 0xff; at += 2 + picture.readUInt16BE(at + 2)) {
     const marker = picture[at + 1]!;
@@ -63,7 +63,7 @@ function sidesOfJpeg(picture: Buffer): readonly number[] | undefined {
   return undefined;
 }
 
-/** Whether a segment with its length follows a marker (table B.1). A browser skips the others, and would find another frame header. */
+/** Whether a segment with its length follows a marker (table B.1). A browser skips other markers, and would find another frame header. */
 function hasLength(marker: number): boolean {
   return marker >= 0xc0 && marker < 0xff && !(marker >= 0xd0 && marker <= 0xd9);
 }

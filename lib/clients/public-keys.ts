@@ -9,7 +9,7 @@ export type PublicKey = Readonly<Record<string, unknown>>;
 
 const RSA = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const;
 
-/** The algorithms of each kind of key, by its `kty`, and by its `crv` where it has one. */
+/** The algorithms of each kind of key, by the key's `kty` and, where it has one, its `crv`. */
 const ALGORITHMS: Readonly<Record<string, readonly AssertionAlgorithm[]>> = {
   RSA,
   'EC P-256': ['ES256'],
@@ -28,8 +28,8 @@ export const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'pr
 
 const STORED_MEMBERS = ['kty', 'kid', 'alg', 'use', 'crv', 'x', 'y', 'n', 'e'] as const;
 
-// Limited, because they are read with the client.
-const MOST_KEYS = 10;
+// Limited, because the keys are read with the client.
+export const MOST_KEYS = 10;
 
 /** The largest JWK Set, in characters of JSON: ten keys with certificates (`x5c`), which are not stored. */
 export const LONGEST_KEY_SET = 65_536;
@@ -38,16 +38,16 @@ const LONGEST_KEY_ID = 255;
 const LONGEST_URI = 2000;
 
 // In bits. A longer modulus takes more time to verify, which anyone can cause with an assertion.
-const LEAST_MODULUS = 2048;
-const MOST_MODULUS = 4096;
+export const LEAST_MODULUS = 2048;
+export const MOST_MODULUS = 4096;
 
 const FORMS: readonly string[] = ['jwks', 'jwksUri'] satisfies readonly KeysOf<ClientKeys>[];
 
 type KeysOf<T> = T extends unknown ? keyof T : never;
 
 /**
- * Checks the keys of a client (RFC 7591 section 2, `jwks` and `jwks_uri`), and returns them with the members that are stored.
- * Private keys are refused: who could read this request can use them.
+ * Checks the keys of a client (RFC 7591 section 2, `jwks` and `jwks_uri`), and returns them with the members that are stored. Private
+ * keys are refused: whoever could read this request can use them.
  */
 export function checkClientKeys(given: unknown): Checked<ClientKeys | undefined> {
   if (given === undefined) return { checked: undefined };
@@ -84,17 +84,17 @@ function checkJwks(jwks: unknown): Checked<ClientKeys> {
   return mistakes.length > 0 ? { mistakes } : { checked: { jwks: { keys: found.keys.map(storedForm) } } };
 }
 
-/** Whether a key of several has no `kid`, so that no assertion can mean it. */
+/** Whether one of several keys has no `kid`, so that no assertion can name it. */
 export function lacksKeyIds(keys: ClientKeys): boolean {
   return 'jwks' in keys && keys.jwks.keys.length > 1 && keys.jwks.keys.some(({ kid }) => kid === undefined);
 }
 
 /**
- * The keys of a document that was fetched from a `jwks_uri`. Keys that no assertion can be verified with, such as those for
- * encryption, are left out, because the document may be for other servers too. Of several keys of one kind with the same `kid` the
- * first is used, so that an assertion is verified with one key.
+ * The keys of a document that was fetched from a `jwks_uri`. Keys that no assertion can be verified with, such as those for encryption,
+ * are left out, because the document may be for other servers too. Of several keys of one kind with the same `kid` the first is used, so
+ * that an assertion is verified with one key.
  *
- * @throws Error with a reason for the log, when there are none, or too many
+ * @throws Error with a reason for the log, when there are no usable keys, or too many
  */
 export function usableKeys(document: unknown): readonly PublicKey[] {
   const found = keysIn(document, Number.POSITIVE_INFINITY);

@@ -6,7 +6,7 @@ import { isAgreedHost } from './consents.ts';
 /** In characters. */
 export const LONGEST_URI = 2000;
 
-// A reversed domain name, as RFC 8252 section 7.1 has it, or a word, as editors have it: such a URI has to have a path.
+// A reversed domain name, as in RFC 8252 section 7.1, or a word, as editors use it: a URI with a word has to have a path.
 const PRIVATE_USE = /^(?:[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:|[a-z][a-z0-9+-]*:\/)/i;
 
 /**
@@ -64,13 +64,14 @@ export function redirectHost(
 
 /**
  * Whether the server may redirect a browser to a client where the user has not answered a page for it. Anybody can make a link to this
- * server, and anybody can register what it leads to (RFC 9700 section 4.11.2). So a client for which nobody vouches gets a browser only
- * where the user has agreed to be sent to that host, and any other one where more than a link asks for it.
+ * server, and anybody can register what it leads to (RFC 9700 section 4.11.2). So the server redirects a browser to a client for which
+ * nobody vouches only where the user has agreed to be sent to that host, and to any other client only where more than a link asks for it.
  *
- * @param uri - a redirect URI, or another one that is registered for redirects
- * @param asked.consent - of the user who is signed in
+ * @param uri - a redirect URI, or another URI that is registered for redirects
+ * @param asked.consent - the consent of the user who is signed in
  * @param asked.registered - all URIs that the client may name here. @default its redirect URIs
- * @param asked.isKnown - a user is signed in, or the request is one that only the client makes: with an ID token, or without any page
+ * @param asked.isKnown - whether a user is signed in, or the request is one that only the client makes: with an ID token, or without any
+ * page
  */
 export function mayRedirect(
   client: Client,
@@ -91,9 +92,9 @@ export function mayRedirect(
 }
 
 /**
- * Whether a redirect URI leads to a program on the user's device (RFC 8252 section 7), by a private-use scheme or a loopback
- * address, over https too. Another program may take the scheme or the port the next time, and would get what the user has given to
- * this one (RFC 8252 section 8.6).
+ * Whether a redirect URI leads to a program on the user's device (RFC 8252 section 7), by a private-use scheme or a loopback address,
+ * over https too. Another program may take the scheme or the port the next time, and would then get what the user has given to the first
+ * program (RFC 8252 section 8.6).
  */
 export function isOnDevice(redirectUri: string): boolean {
   const url = URL.parse(redirectUri);
@@ -110,7 +111,7 @@ const ON_DEVICE =
  * file, or begin a call.
  */
 
-/** The permanent ones of IANA's registry "Uniform Resource Identifier (URI) Schemes" (RFC 7595). */
+/** The permanent schemes of IANA's registry "Uniform Resource Identifier (URI) Schemes" (RFC 7595). */
 const PERMANENT = `
   aaa aaas about acap acct cap cid coap coap+tcp coap+ws coaps coaps+tcp coaps+ws crid data dav dict dns dtn example file ftp geo go
   gopher h323 http https iax icap im imap info ipn ipp ipps iris iris.beep iris.lwz iris.xpc iris.xpcs jabber ldap leaptofrogans
@@ -118,13 +119,13 @@ const PERMANENT = `
   service session shttp sieve sip sips sms snmp soap.beep soap.beeps stun stuns tag tel telnet tftp thismessage tip tn3270 turn
   turns tv urn vemmi vnc ws wss xcon xcon-userid xmlrpc.beep xmlrpc.beeps xmpp z39.50r z39.50s`;
 
-/** Those of browsers. */
+/** The schemes of browsers. */
 const OF_BROWSERS = `
   blob brave chrome chrome-error chrome-extension chrome-native chrome-search chrome-untrusted devtools edge extension feed
   filesystem firefox isolated-app jar javascript livescript mhtml mk mocha moz-extension moz-icon opera page-icon pcast resource
   safari-extension safari-web-extension vbs vbscript view-source vivaldi webcal wyciwyg x-safari-http x-safari-https`;
 
-/** Those of operating systems, and of protocols that they open with a program of their own. */
+/** The schemes of operating systems, and of protocols that these open with a program of their own. */
 const OF_SYSTEMS = `
   afp android-app app-prefs callto cifs content facetime facetime-audio fax finger git hcp help intent irc ircs itms itms-apps
   itms-appss itms-services ldaps magnet maps market message modem mms nntps onenote prefs rdp res rlogin rsync scp search shell sftp
@@ -134,12 +135,12 @@ const TAKEN: ReadonlySet<string> = new Set(
   [PERMANENT, OF_BROWSERS, OF_SYSTEMS].flatMap((names) => names.trim().split(/\s+/)),
 );
 
-// Of Windows and Office, such as `ms-settings:` and `search-ms:`, and of macOS and iOS.
+// The schemes of Windows and Office, such as `ms-settings:` and `search-ms:`, and of macOS and iOS.
 const OF_SYSTEMS_PATTERN = /^(?:ms-|microsoft[-.]|x-apple[-.]|apple-|windows[-.])|-ms$/;
 
 /**
- * Whether a scheme may be one that an app has for itself (RFC 8252 section 7.1): none of the protocols, browsers and systems. One
- * letter is a drive on Windows.
+ * Whether an app may have a scheme for itself (RFC 8252 section 7.1), because no protocol, browser or system uses it. One letter is a
+ * drive on Windows.
  *
  * @param scheme - in lower case, without the colon
  */
@@ -147,5 +148,8 @@ function isPrivateUse(scheme: string): boolean {
   return scheme.length > 1 && !TAKEN.has(scheme) && !OF_SYSTEMS_PATTERN.test(scheme);
 }
 
-/** The redirect URIs of a client at most; an app that registers itself gets fewer, which bounds what its request causes. */
+/**
+ * The largest number of redirect URIs of a client. An app that registers itself gets fewer, which limits the work that its request
+ * causes.
+ */
 export const MOST_REDIRECT_URIS = { registered: 100, selfRegistered: 20 } as const;

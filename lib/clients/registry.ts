@@ -49,8 +49,8 @@ export function createClientRegistry(
       const { client: before } = await requireClient(store, id);
       const after = { ...before, ...apply(before) };
       const fields = fieldNames(after).filter((field) => !isDeepStrictEqual(before[field], after[field]));
-      // The update compares `updatedAt`, so two versions of a client must never have the same one. Where nothing changes the row is
-      // written all the same: it may show what another request has changed, and is not sure yet to last.
+      // The update compares `updatedAt`, so two versions of a client must never have the same one. The row is written even where nothing
+      // changes: the row that was read may have a change of another request that is not yet sure to last.
       const isSame = fields.length === 0;
       const client = isSame ? before : { ...after, updatedAt: Math.max(now(), before.updatedAt + 1) };
       if (await save(client, before.updatedAt)) {
@@ -122,7 +122,7 @@ export function createClientRegistry(
           (before) => {
             check?.(before);
             if (!isRegistered(before)) throw new ClientInvalidError([fieldError('logo', 'unregistered_app')]);
-            return logo?.hash === before.logo ? {} : { logo: logo?.hash, verified: false };
+            return logo?.hash === before.logoHash ? {} : { logoHash: logo?.hash, verified: false };
           },
           async (changed, ifUpdatedAt) => store.updateLogo(changed, logo?.picture, ifUpdatedAt),
         );
@@ -137,13 +137,13 @@ export function createClientRegistry(
           const found = await store.find(id);
           const client = found?.client;
           const isLive = client && names.sources?.all.get(client.source)?.isLive;
-          // It would be let back in with the next consent.
+          // The next consent would store the client again.
           if (isLive && client.disabled)
             throw new ClientInvalidError([fieldError('disabled', 'disabled_live')]);
           const { deleted, error } = await deleteStored(id, isLive ? client.updatedAt : undefined);
           if (deleted && client) record({ type: 'client_deleted', clientId: id, name: client.name });
           if (error !== undefined) throw error;
-          // A concurrent request has changed it, perhaps disabled it.
+          // A concurrent request has changed the client, perhaps disabled it.
           if (!deleted && isLive && (await store.find(id))) continue;
           return deleted;
         }
@@ -153,7 +153,7 @@ export function createClientRegistry(
   };
 }
 
-/** What `verified` is about, besides the logo. */
+/** The fields that `verified` is about, besides the logo. */
 const VOUCHED_FOR = ['name', 'clientUri', 'redirectUris'] as const;
 
 /** The checked fields. @throws ClientInvalidError with one entry per mistake */
@@ -172,7 +172,7 @@ export function newClient(
   return {
     ...fields,
     id,
-    logo: undefined,
+    logoHash: undefined,
     source,
     disabled: false,
     disabledBy: undefined,
@@ -195,7 +195,7 @@ export function checkClientChanges(
   const {
     disabled: _disabled,
     disabledBy: _disabledBy,
-    logo: _logo,
+    logoHash: _logo,
     source: _source,
     defaultScopes: _defaultScopes,
     ...fields
@@ -209,7 +209,7 @@ export function checkClientChanges(
   return checkClientFields({ ...fields, ...Object.fromEntries(changed) }, known, client);
 }
 
-/** What nobody can change: the grant type, and of a client that nobody registered what decides whom users trust. */
+/** The fields that nobody can change: the grant type and, in a client that nobody registered, the fields that decide whom users trust. */
 function fixedFields(
   client: Client,
   changed: ReadonlyMap<string, unknown>,

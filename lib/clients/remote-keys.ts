@@ -9,7 +9,7 @@ import { PublicFetchError } from '../http/public-request.ts';
 import { LONGEST_KEY_SET, usableKeys } from './public-keys.ts';
 import type { PublicKey } from './public-keys.ts';
 
-/** The public keys of a client. The same object as long as the keys are the same. */
+/** The public keys of a client. While the keys stay the same, so does the object. */
 export interface KeySet {
   readonly keys: readonly PublicKey[];
 }
@@ -19,8 +19,8 @@ export interface RemoteKeys {
   /**
    * The keys for an assertion.
    *
-   * @param keyId - the `kid` of the assertion; `undefined`: it names none
-   * @param address - of the requester
+   * @param keyId - the `kid` of the assertion; `undefined` when it names none
+   * @param address - the address of the requester
    * @returns the keys, or why there are none, for the log
    * @throws TooManyAttemptsError when too many requests wait for keys and documents
    */
@@ -43,20 +43,20 @@ interface CachedKeys {
 }
 
 // A key that was removed from its URL is refused within five minutes.
-const MOST_FRESH: Seconds = 300;
-// Also between two fetches of one URL, which anyone can cause with an assertion that names an unknown key.
-const LEAST_PAUSE = 60;
+export const MOST_FRESH: Seconds = 300;
+// Also the least time between two fetches of one URL: anyone can cause a fetch with an assertion that names an unknown key.
+export const LEAST_PAUSE = 60;
 // How long before the end of their lifetime keys are fetched again, so that a client that often authenticates never waits for them.
 const AHEAD = 30;
 // How long keys are used while their URL does not answer.
-const USABLE = 3600;
+export const USABLE = 3600;
 // A set takes up to 8 kB.
 const MOST_SETS = 1000;
 
 /**
- * Keeps the keys at the `jwks_uri`s of clients. A URL is fetched when its keys are five minutes old, and when an assertion names
- * a key that is not among them, at most once a minute on each node. Requests for the same URL wait for one fetch: only those that
- * name no key or a known one, and all while there are no keys, because anybody can name an unknown one.
+ * Keeps the keys at the `jwks_uri`s of clients. A URL is fetched when its keys are five minutes old, and when an assertion names a key
+ * that is not among them, at most once a minute on each node. Requests for the same URL wait for one fetch. Those that name an unknown
+ * key wait only while there are no keys, because anybody can name an unknown key.
  */
 export function createRemoteKeys(
   publicFetch: PublicFetch,

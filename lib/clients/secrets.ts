@@ -11,6 +11,7 @@ import type {
   NewSecret,
   Seconds,
   StoredClient,
+  StoredSecret,
 } from '../contracts/index.ts';
 import { fieldError } from '../contracts/field-errors.ts';
 import { hasControls } from '../contracts/joiners.ts';
@@ -28,7 +29,7 @@ const ROTATED_SECRET: Readonly<Record<keyof OptionsOf<'rotateSecret'>, true>> = 
   overlap: true,
 };
 
-// Limited, because a presented value is compared with each of them.
+// Limited, because a presented value is compared with each secret.
 const MOST_SECRETS = 20;
 
 /** The methods of a registry for the secrets of its clients. */
@@ -73,7 +74,8 @@ export function createSecretRegistry(
   }
 
   return {
-    secrets: async (id) => (await requireClient(store, id)).secrets,
+    secrets: async (id) =>
+      (await requireClient(store, id)).secrets.map(({ hash: _hash, ...secret }) => secret),
     async addSecret(id, options = {}) {
       checkNames(options, NEW_SECRET, 'addSecret()');
       const generated = makeSecret(options);
@@ -82,7 +84,7 @@ export function createSecretRegistry(
     },
     async deleteSecret(id, secretId) {
       const secret = (await store.find(id))?.secrets.find((one) => one.id === secretId);
-      // Without one too: the storage waits until an earlier deletion is sure to last.
+      // Called also when there is no such secret, because the storage then waits until an earlier deletion is sure to last.
       return secret ? deleteOne(id, secret) : store.deleteSecret(id, secretId);
     },
     async rotateSecret(id, options = {}) {
@@ -128,7 +130,7 @@ const CENTURY: Seconds = 100 * 31_536_000;
 
 /** A new secret: the row to store, and the object to return once. */
 export interface GeneratedSecret {
-  readonly stored: ClientSecret;
+  readonly stored: StoredSecret;
   readonly returned: NewSecret;
 }
 
@@ -145,16 +147,15 @@ export function makeSecret({
   const mistakes = [...labelMistakes(label), ...expiryMistakes(expiresAt, at)];
   if (mistakes.length > 0) throw new ClientInvalidError(mistakes);
   const value = SECRET_PREFIX + randomBytes(32).toString('base64url');
-  const stored: ClientSecret = {
+  const secret: ClientSecret = {
     id: randomUUID(),
-    hash: hashCredential(value),
     label: label.trim(),
     hint: value.slice(-4),
     createdAt: at,
     expiresAt,
     lastUsedAt: undefined,
   };
-  return { stored, returned: { ...stored, value } };
+  return { stored: { ...secret, hash: hashCredential(value) }, returned: { ...secret, value } };
 }
 
 function labelMistakes(label: unknown): FieldError[] {

@@ -10,22 +10,22 @@ export interface AttemptCounter {
 /** A window of time. */
 export interface AttemptWindow {
   readonly now: Seconds;
-  /** When a window ends that this attempt opens. An open window keeps its own end. */
+  /** The end of the window that this attempt opens. A window that is open already keeps its own end. */
   readonly expiresAt: Seconds;
 }
 
 /** What {@link AttemptStore.count} has done. */
 export type CountedAttempt =
-  /** The attempt is counted. `sequence` is that of the revocations at this moment (`revocations.latestSequence()`). */
+  /** The attempt is counted. `sequence` is the number of the latest end at this moment (`revocations.latestSequence()`). */
   | { readonly full: undefined; readonly sequence: number }
-  /** It is not counted, because the limit of this counter is reached, until `expiresAt`. */
+  /** The attempt is not counted, because the limit of this counter is reached until `expiresAt`. */
   | { readonly full: { readonly id: string; readonly expiresAt: Seconds } };
 
 /** What {@link AttemptStore.reserve} has counted. */
 export interface ReservedAttempts {
-  /** How many attempts were counted: 0 when none is left. */
+  /** How many attempts were counted; 0 when none was left. */
   readonly reserved: number;
-  /** How many are left in the window. */
+  /** How many attempts are left in the window. */
   readonly left: number;
   /** When the window ends. */
   readonly expiresAt: Seconds;
@@ -41,8 +41,8 @@ export interface AttemptStore {
    */
   count(counters: readonly AttemptCounter[], window: AttemptWindow): Promise<CountedAttempt>;
   /**
-   * Counts several attempts at once: as many of `amount` as are left. Concurrent callers on any number of nodes never reserve
-   * more than the limit in total until the window ends.
+   * Counts several attempts at once: `amount`, or as many as are left. Concurrent callers on any number of nodes never reserve more than
+   * the limit in total until the window ends.
    *
    * @param window - its `amount` is at least 1
    */
@@ -50,6 +50,6 @@ export interface AttemptStore {
     counter: AttemptCounter,
     window: AttemptWindow & { readonly amount: number },
   ): Promise<ReservedAttempts>;
-  /** Uncounts one attempt in each of the counters `ids`, and all attempts in those of `reset`. */
+  /** Uncounts one attempt in each of the counters `ids`, and all attempts in the counters `reset`. */
   release(ids: readonly string[], reset?: readonly string[]): Promise<void>;
 }

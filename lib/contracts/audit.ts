@@ -1,8 +1,8 @@
-import type { Milliseconds, Seconds } from './duration.ts';
+import type { Seconds } from './duration.ts';
 
 /**
- * An event of the audit log. No member holds a credential, or text of a caller that was not authenticated but the checked name
- * of an app that nobody has registered.
+ * An event of the audit log. No member holds a credential, or text of an unauthenticated caller, except the checked name of an app that
+ * nobody has registered.
  */
 export type AuditEvent = CoreEvent | FeatureEvents[keyof FeatureEvents];
 
@@ -27,8 +27,9 @@ export type CoreEvent =
       readonly server?: string | undefined;
     }
   /**
-   * A spent refresh token was presented within `refreshGrace`. It led to the current one, which is recorded beside `token_issued`; or
-   * not, because that is too many refreshes away, which revokes the family and is recorded beside `tokens_revoked`.
+   * A spent refresh token was presented within `refreshGrace`. If it led to the current token, this event is recorded beside
+   * `token_issued`. If the current token is too many refreshes away, the family is revoked, and this event is recorded beside
+   * `tokens_revoked`.
    */
   | {
       readonly type: 'refresh_token_reused';
@@ -37,7 +38,7 @@ export type CoreEvent =
       readonly grantId?: string | undefined;
       /** The API that the token is for; absent for the default. */
       readonly resource?: string | undefined;
-      /** How many refresh tokens of the grant are newer than the presented one; beside `tokens_revoked`, at least so many. */
+      /** How many refresh tokens of the grant are newer than the presented one; beside `tokens_revoked`, the least number. */
       readonly generations: number;
     }
   | {
@@ -58,9 +59,9 @@ export type CoreEvent =
       readonly clientId?: string | undefined;
     }
   | { readonly type: 'login_failed'; readonly clientId?: string | undefined }
-  /** Refused before the password was checked, because too many logins have failed: see the option `limits.attempts`. */
+  /** A login was refused before the password was checked, because too many logins have failed: see the option `limits.attempts`. */
   | { readonly type: 'login_throttled' }
-  /** `consent_withdrawn`: the user has disconnected the client; without scopes also one that needed no consent. */
+  /** `consent_withdrawn` means that the user has disconnected the client. It has no scopes for a client that needed no consent. */
   | {
       readonly type: 'consent_given' | 'consent_denied' | 'consent_withdrawn';
       readonly userId: string;
@@ -70,7 +71,7 @@ export type CoreEvent =
       readonly resource?: string | undefined;
     }
   | {
-      /** For `client_created`: also of a client that was first consented to, and then stored. */
+      /** Also recorded for a client that is stored because a user has first consented to it. */
       readonly type: 'client_created';
       readonly clientId: string;
       readonly name: string;
@@ -78,7 +79,7 @@ export type CoreEvent =
       readonly source?: string | undefined;
     }
   | {
-      /** `client_withdrawn`: what describes the client is gone or not valid any more, so that nobody can authorize it. */
+      /** `client_withdrawn` means that the description of the client is gone or not valid any more, so that nobody can authorize it. */
       readonly type: 'client_disabled' | 'client_enabled' | 'client_deleted' | 'client_withdrawn';
       readonly clientId: string;
       readonly name: string;
@@ -103,7 +104,7 @@ export type CoreEvent =
       readonly target: 'token' | 'grant' | 'user' | 'client' | 'all';
       readonly clientId?: string | undefined;
       readonly userId?: string | undefined;
-      /** Begins with `passport-access-` or `passport-refresh-` when it is of such a token of Passport: see `passport()`. */
+      /** Begins with `passport-access-` or `passport-refresh-` for the grant of such a token of Passport: see `laravelPassport()`. */
       readonly grantId?: string | undefined;
     }
   /** What was stored of a user was erased: the user is in no record. */
@@ -115,8 +116,8 @@ export type CoreEvent =
       readonly permissions: readonly string[];
     }
   /**
-   * An agent has run an action as a tool: see `koa-gatehouse/mcp`. A repeated call that gets its stored result is none. `tool_read`:
-   * nothing was changed, because the action is `readOnly` or its input was refused.
+   * An agent has run an action as a tool: see `koa-gatehouse/mcp`. A repeated call that gets its stored result is no such event.
+   * `tool_read` means that nothing was changed, because the action is `readOnly` or its input was refused.
    */
   | {
       readonly type: 'tool_called' | 'tool_read';
@@ -129,14 +130,17 @@ export type CoreEvent =
       readonly tool: string;
       /** The type and the name of the action, such as `school/rename-school-action`. */
       readonly action: string;
-      /** Of an action of the level `instance`. */
+      /** The id of the object, for an action of the level `instance`. */
       readonly objectId?: string | undefined;
-      /** The code of the problem, such as `school_not_found`; absent when it succeeded. */
+      /** The code of the problem, such as `school_not_found`; absent when the action succeeded. */
       readonly error?: string | undefined;
       /** The URL of the endpoint. */
       readonly resource: string;
     }
-  /** `key_rotated`: of the new key. `key_revoked`: of a signing or cookie key that was ended at once, because it had leaked. */
+  /**
+   * In `key_rotated`, `keyId` is the new key. In `key_revoked`, it is a signing or cookie key that was ended at once, because it had
+   * leaked.
+   */
   | { readonly type: 'key_rotated' | 'key_revoked'; readonly keyId: string };
 
 /**
@@ -156,45 +160,43 @@ export interface AuditOrigin {
   readonly requestId?: string | undefined;
 }
 
-/** An event as the audit log stores it. */
-export type AuditRecord = AuditEvent &
+/** An event as the audit log stores it: of any type, or of one, as in `AuditRecord<'login'>`, with the members of that type. */
+export type AuditRecord<T extends AuditEventType = AuditEventType> = AuditEvent &
   AuditOrigin & {
+    readonly type: T;
     /** A UUID of version 7: ids sort by time (RFC 9562 section 5.7). */
     readonly id: string;
-    /** When it happened. */
-    readonly at: Milliseconds;
+    /** When the event happened, with the milliseconds as a fraction (NumericDate, RFC 7519 section 2). */
+    readonly at: Seconds;
   };
-
-/** A stored event of one type, with the members of that type. */
-export type AuditRecordOf<T extends AuditEventType> = AuditRecord & { readonly type: T };
 
 /** Selects events of the audit log, one page, newest first. Members that are left out match everything. */
 export interface AuditQuery {
   readonly clientId?: string | undefined;
-  /** The user that the event is about. The user that caused it may be another one: {@link AuditOrigin.actorId}. */
+  /** The user that the event is about. Another user may have caused it: {@link AuditOrigin.actorId}. */
   readonly userId?: string | undefined;
   /** Events of any of these types. */
   readonly types?: readonly AuditEventType[] | undefined;
   /** The last event of the previous page. */
-  readonly before?: Pick<AuditRecord, 'id' | 'at'> | undefined;
+  readonly after?: Pick<AuditRecord, 'id' | 'at'> | undefined;
   /** The number of events, 1 to 200. @default 50 */
   readonly limit?: number | undefined;
 }
 
-/** Selects events to count: those of one type of a client, on whole days in UTC. */
+/** Selects events to count: the events of one type and one client, on whole days in UTC. */
 export interface AuditDayQuery {
   readonly clientId: string;
   readonly type: AuditEventType;
-  /** None before this is counted. */
-  readonly since: Milliseconds;
-  /** Only so many events are counted, the newest ones: a bound for the rows that a database reads. */
+  /** Events before this time are not counted. */
+  readonly since: Seconds;
+  /** The largest number of events that are counted, the newest first. It limits the rows that a database reads. */
   readonly most: number;
 }
 
 /** The number of events on a day. */
 export interface AuditDay {
   /** When the day begins in UTC. */
-  readonly day: Milliseconds;
+  readonly day: Seconds;
   readonly count: number;
 }
 
@@ -215,20 +217,20 @@ export interface AuditStore {
 /** The audit log: records events, notifies listeners and lists what was recorded. */
 export interface AuditLog {
   /**
-   * Notifies the listeners at once and stores the event. Events are written in batches within a second, and no request waits
-   * for the write; a crash loses the events of the last second.
+   * Notifies the listeners at once and stores the event. Events are written in batches within a second, and no request waits for the
+   * write; a crash loses the events of the last second.
    *
-   * The number of events that strangers, users and apps can repeat as they like is limited on each node, in shares, of which none
-   * suppresses another. Listeners get them all, and the log says how many were not stored. SECURITY.md, "The audit log", has the
-   * numbers.
+   * On each node, the number of stored events is limited where strangers, users and apps can repeat them as they like. It is limited in
+   * shares, so that no share suppresses another. Listeners get all events, and the log says how many were not stored. docs/limits.md,
+   * "The audit log", has the numbers.
    */
   record(event: AuditEvent, origin?: AuditOrigin): void;
   /**
    * Calls `listener` for each event of this node, until the returned function is called. An error of a listener is logged.
    * @throws ConfigError when there is no event of this type, or the listener is not a function
    */
-  on<T extends AuditEventType>(type: T, listener: (record: AuditRecordOf<T>) => void): () => void;
-  /** The same for events of every type. */
+  on<T extends AuditEventType>(type: T, listener: (record: AuditRecord<T>) => void): () => void;
+  /** Calls `listener` for events of every type. */
   on(type: '*', listener: (record: AuditRecord) => void): () => void;
   /**
    * Lists the stored events of every node, newest first. Includes the events that this node has just recorded.

@@ -1,12 +1,12 @@
-import type { Milliseconds, Seconds } from './duration.ts';
+import type { Seconds } from './duration.ts';
 import type { Client } from './clients.ts';
 import type { GrantOrigin } from './grants.ts';
 
 /** An API besides the default, as pages show it. */
 export interface NamedResource {
-  /** Its URL: the `resource` of requests (RFC 8707). */
+  /** The URL of the API: the `resource` of requests (RFC 8707). */
   readonly resource: string;
-  /** The name that the option `resources` gives it, else its URL. */
+  /** The name that the option `resources` gives the API, else its URL. */
   readonly name: string;
 }
 
@@ -14,69 +14,68 @@ export interface NamedResource {
 export interface AuthorizedScope {
   readonly name: string;
   readonly description: string;
-  /** Whether it is about who the user is, such as `email`: it tells the app who the user is, and permits nothing. */
+  /** Whether the scope is about who the user is, such as `email`. Such a scope tells the app who the user is, and permits nothing. */
   readonly aboutUser: boolean;
 }
 
 /** An API besides the default, or the userinfo endpoint, and what an app may do there. */
 export interface AuthorizedResource extends NamedResource {
-  /** The scopes that the user has consented to. */
-  readonly scopes: readonly AuthorizedScope[];
-  /** `false`: it has all permissions of the user. With `true` and no scopes, it has none. */
-  readonly limited: boolean;
+  /** The scopes that the user has consented to, which limit the app; `undefined`: it has all permissions of the user. */
+  readonly scopes: readonly AuthorizedScope[] | undefined;
 }
 
 /** An app that a user has authorized. */
 export interface AuthorizedApp {
   readonly client: Client;
-  /** The scopes that the user has consented to, with their descriptions: those of the default API, the server's own. */
-  readonly scopes: readonly AuthorizedScope[];
-  /** `false`: it has all permissions of the user at the default API. With `true` and no scopes, it has none. */
-  readonly limited: boolean;
+  /**
+   * The scopes of the default API, the server's own, that the user has consented to. They limit the app; `undefined`: it has all
+   * permissions of the user there.
+   */
+  readonly scopes: readonly AuthorizedScope[] | undefined;
   /** What the user has consented to at other APIs (see the option `resources`), and at the userinfo endpoint. */
   readonly resources: readonly AuthorizedResource[];
   /** When the user first consented. */
   readonly createdAt: Seconds;
-  /** To the hour; `undefined` when it was never used. */
+  /** The time of the last use, to the hour; `undefined` when the app was never used. */
   readonly lastUsedAt: Seconds | undefined;
-  /** The tools that it has called lately as an agent, the last one first. */
+  /** The tools that the app has called lately as an agent, the last one first. */
   readonly tools: readonly ToolUse[];
-  /** The authorizations that it can still use, at most 50, the last used one first: each machine or browser has its own. */
-  readonly connections: readonly Connection[];
-  /** Whether it has more than these. */
-  readonly hasMoreConnections: boolean;
+  /** The grants that the app can still use, at most 50, the last used one first. Each machine or browser has its own. */
+  readonly grants: readonly AppGrant[];
+  /** Whether the app has more grants than these. */
+  readonly moreGrants: boolean;
 }
 
 /** One authorization of an app by a user: a grant. */
-export interface Connection {
+export interface AppGrant {
   /** The id of the grant, as in the `grant_id` claim. */
   readonly id: string;
   readonly createdAt: Seconds;
-  /** To the hour; `undefined`: not used after its first hour. */
+  /** The time of the last use, to the hour; `undefined` when the grant was not used after its first hour. */
   readonly lastUsedAt: Seconds | undefined;
-  /** Where the user has authorized it; `undefined` when that was not stored. */
+  /** Where the user has authorized the app; `undefined` when that was not stored. */
   readonly origin: GrantOrigin | undefined;
 }
 
 /** A tool that an app has called for a user. */
 export interface ToolUse {
-  /** Its name, such as `rename_school`. */
+  /** The name of the tool, such as `rename_school`. */
   readonly name: string;
-  /** When it was last called. */
-  readonly at: Milliseconds;
+  /** When the tool was last called, with fractions. */
+  readonly at: Seconds;
 }
 
 /** The apps that a user has authorized. */
 export interface AuthorizedApps {
-  /** Lists them in the order in which they were authorized. */
+  /** Lists the apps in the order in which they were authorized. */
   list(): Promise<readonly AuthorizedApp[]>;
   /** Withdraws the consent and revokes every token of the app for this user. Resolves to `false` when there was no consent. */
-  disconnect(clientId: string): Promise<boolean>;
+  revoke(clientId: string): Promise<boolean>;
   /**
-   * Revokes every token of one connection. The other connections and the consent stay. Resolves to `false` when the app has no such
-   * connection with the user, or it had ended before.
+   * Revokes every token of one grant. The other grants and the consent stay. Resolves to `false` when the app has no such
+   * grant of the user, or it had ended before.
    *
-   * @param clientId - `undefined`: of whatever app it is
+   * @param clientId - the app of the grant; `undefined` for any app
    */
-  endConnection(clientId: string | undefined, connectionId: string): Promise<boolean>;
+  revokeGrant(clientId: string | undefined, grantId: string): Promise<boolean>;
 }

@@ -1,33 +1,36 @@
 import type { FieldError } from './field-errors.ts';
 
 /**
- * A field of a client that a feature brings. Its type is that of the member of `Client` and of `ClientFields` that the feature declares:
- * a text that may be missing, or a list of texts.
+ * A field of a client that a feature brings. The feature declares its type as a member of `Client` and `ClientFields`: a text that may be
+ * missing, or a list of texts.
  */
 export interface FurtherField {
-  /** Among the fields of a client, such as `backgroundUri`. */
+  /** The name of the field, such as `backgroundUri`. */
   readonly name: string;
-  /** Its column in the table of clients; also its name in metadata (RFC 7591) and in the output of commands, such as `background_uri`. */
+  /**
+   * The column in the table of clients, such as `background_uri`; also the name of the field in metadata (RFC 7591) and in the output of
+   * commands.
+   */
   readonly column: string;
   readonly isList: boolean;
-  /** The kinds of clients that can have it. */
+  /** The kinds of clients that can have the field. */
   readonly kinds: readonly string[];
-  /** What is wrong with a value that has the right type. */
+  /** Returns the mistakes in a value that has the right type. */
   readonly check: (
     value: string | readonly string[],
     client: { readonly native: boolean },
   ) => readonly FieldError[];
-  /** What commands call it, and the help of their option. */
+  /** The name of the field in the output of commands, and the help of their option. */
   readonly label: string;
   readonly help: string;
-  /** Members of the metadata of an app that has it. */
+  /** Further members in the metadata of an app that has the field. */
   readonly metadata?: Readonly<Record<string, true>>;
 }
 
 /** The members of a client that features declare. */
 export interface FurtherClientFields {}
 
-/** The same of the fields that a client is registered with. */
+/** The members that features declare for the fields that a client is registered with. */
 export interface GivenFurtherFields {}
 
 /** The members of a client's metadata (RFC 7591 section 2) for these fields. */
@@ -35,8 +38,8 @@ export interface FurtherClientMetadata {}
 
 /** The fields of clients that features bring. */
 export interface FurtherFields {
-  /** Those of the features that are on. */
+  /** The fields of the features that are on. */
   readonly on: readonly FurtherField[];
-  /** And those of features that are off, which clients may have nevertheless. */
+  /** Also the fields of features that are off, because clients may still have them. */
   readonly all: readonly FurtherField[];
 }

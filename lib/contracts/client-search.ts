@@ -1,9 +1,9 @@
-/** The form of a name by which clients are sorted. Cut, because lower case can be longer than the name. */
+/** The form of a name by which clients are sorted. It is cut, because the name can be longer in lower case. */
 export function toSortName(name: string): string {
   return name.toLowerCase().slice(0, 255);
 }
 
-// In UTF-16 units: of two texts that begin with as many the same ones, the rest decides nothing.
+// In UTF-16 units. Text beyond this length is not compared.
 const LONGEST = 100;
 
 // A stranger chooses the name of an app that registers itself, and a single character can stand for many.
@@ -15,8 +15,8 @@ export function toSearched(text: string): string {
 }
 
 /**
- * What the searches that find a name begin with: the name from its beginning, and from the beginning of each of its words, in
- * lower case. Of a word, so that an index finds it, which cannot find parts of words.
+ * The texts by which searches find a name: the name from its beginning, and from the beginning of each of its words, in lower case. An
+ * index finds a text by its beginning, and not by a part of a word.
  */
 export function toBeginnings(name: string): readonly string[] {
   const text = name.normalize('NFKC');
@@ -24,7 +24,7 @@ export function toBeginnings(name: string): readonly string[] {
   return [...new Set([...starts].slice(0, MOST).map((index) => lowerCase(text.slice(index))))];
 }
 
-// Also at a capital letter inside of a word, and at each character of the scripts that have no spaces.
+// A word also begins at a capital letter inside of a word, and at each character of the scripts that have no spaces.
 const WORD =
   /(?<![\p{L}\p{M}\p{N}])[\p{L}\p{N}]|(?<=\p{Ll})\p{Lu}|[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Laoo}\p{sc=Khmr}\p{sc=Mymr}]/gu;
 

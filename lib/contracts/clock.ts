@@ -12,8 +12,8 @@ export function secondsSince(startedAt: Milliseconds): Seconds {
 }
 
 /**
- * Reads the state of a storage, and by how many milliseconds its clock is ahead of this machine's; negative when it is behind. 0
- * where it has no clock of its own, and where the time of the read explains the difference.
+ * Reads the state of a storage, and by how many milliseconds its clock is ahead of this machine's. The number is negative when the clock
+ * is behind, and 0 where the storage has no clock of its own, or where the time of the read explains the difference.
  */
 export async function readState<State extends { readonly clock?: Milliseconds | undefined }>(storage: {
   state(): Promise<State>;

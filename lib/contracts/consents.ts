@@ -5,15 +5,15 @@ export interface Consent {
   readonly userId: string;
   readonly clientId: string;
   /**
-   * The scopes consented to so far, unique and sorted. An empty name means a request without scopes: all that the user may do.
-   * In front of a scope of an API other than the default are the URL of the API and a space.
+   * The scopes consented to so far, unique and sorted. An empty name means a request without scopes: all that the user may do. A scope of
+   * an API other than the default has the URL of the API and a space in front.
    */
   readonly scopes: readonly string[];
   /**
-   * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, the URI scheme of an
-   * installed app such as `com.example.reports:`, or `device:` for the device authorization grant. The scopes of a list are unique
-   * and sorted; an empty list means a request that named no scope and permitted nothing. For a host without an entry, the user has
-   * not been asked. Each API other than the default has entries of its own: in front of the host are the URL of the API and a space.
+   * The scopes consented to by redirect host. A host is an origin such as `https://reports.example`, the URI scheme of an installed app
+   * such as `com.example.reports:`, or `device:` for the device authorization grant. The scopes of a list are unique and sorted; an empty
+   * list means a request that named no scope and permitted nothing. For a host without an entry, the user has not been asked. Each API
+   * other than the default has entries of its own, with the URL of the API and a space in front of the host.
    */
   readonly hosts: Readonly<Record<string, readonly string[]>>;
   readonly createdAt: Seconds;
@@ -27,17 +27,16 @@ export interface ConsentStore {
   /** Finds the consent of a user for a client. */
   find(userId: string, clientId: string): Promise<Consent | undefined>;
   /**
-   * Inserts a consent, or adds its scopes, and the scopes of each host, to the stored one, which keeps its `createdAt` and
-   * `lastUsedAt` and gets the later `updatedAt`. Concurrent calls are all stored, and a call does not restore what was deleted
-   * before it.
+   * Inserts a consent, or adds its scopes, and the scopes of each host, to the stored one, which keeps its `createdAt` and `lastUsedAt`
+   * and gets the later `updatedAt`. Concurrent calls are all stored, and a call does not restore what was deleted before it.
    *
-   * @param sequence - `RevocationStore.latestSequence` of the login in which it is given. When the user was ended after it, nothing is
-   * stored. @default it is stored in any case
+   * @param sequence - `RevocationStore.latestSequence` at the login in which the consent is given. When the user was ended after it,
+   * nothing is stored. @default the consent is stored in any case
    */
   add(consent: Consent, sequence?: number): Promise<void>;
   /** Records that the client acted for the user. May lose a record; no request waits for it. */
   touch(userId: string, clientId: string, at: Seconds): Promise<void>;
-  /** Resolves to `false` when there was none. The grants stay; the caller revokes them with `GrantStore.revoke`. */
+  /** Deletes a consent. Resolves to `false` when there was none. The grants stay; the caller revokes them with `GrantStore.revoke`. */
   delete(userId: string, clientId: string): Promise<boolean>;
   /** Deletes all consents of all users, in batches. Resolves to their number. */
   deleteAll(): Promise<number>;
@@ -45,10 +44,10 @@ export interface ConsentStore {
   list(userId: string): Promise<readonly Consent[]>;
 }
 
-/** What a consent is merged with that is the first one. */
+/** What the first consent is merged with. */
 export const NO_SCOPES: Pick<Consent, 'scopes' | 'hosts'> = { scopes: [], hosts: {} };
 
-/** A consent with its scopes and those of before, as {@link ConsentStore.add} stores them. */
+/** A consent with its scopes and the scopes of the stored consent, as {@link ConsentStore.add} stores it. */
 export function mergeConsents(before: Pick<Consent, 'scopes' | 'hosts'>, consent: Consent): Consent {
   const names = [...new Set([...Object.keys(before.hosts), ...Object.keys(consent.hosts)])].toSorted();
   const hosts = names.map((name) => [name, sorted(before.hosts[name], consent.hosts[name])]);

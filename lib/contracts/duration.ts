@@ -4,7 +4,7 @@ export type Seconds = number;
 export const HOUR: Seconds = 3600;
 export const DAY: Seconds = 24 * HOUR;
 
-/** A time in milliseconds since 1970, or a span in milliseconds: of timers, and where the order within a second counts. */
+/** A time in milliseconds since 1970, or a span in milliseconds. It is used for timers, and where the order within a second counts. */
 export type Milliseconds = number;
 
 /**
@@ -14,7 +14,7 @@ export type Milliseconds = number;
 export type Duration = number | `${number} ${DurationUnit}` | `${number}${DurationUnit}`;
 
 /**
- * A unit of a {@link Duration}. A year has 365 days; there are no months and no weeks.
+ * A unit of a {@link Duration}. A year has 365 days; there are no months.
  *
  * @useDeclaredType
  */
@@ -36,6 +36,8 @@ const MILLISECONDS = {
   d: 86_400_000,
   day: 86_400_000,
   days: 86_400_000,
+  week: 604_800_000,
+  weeks: 604_800_000,
   year: 31_536_000_000,
   years: 31_536_000_000,
 } as const;
@@ -67,7 +69,7 @@ export function toMilliseconds(time: Seconds): Milliseconds {
   return Math.round(time * 1000);
 }
 
-/** With fractions. */
+/** Converts milliseconds to seconds, with fractions. */
 export function toSeconds(time: Milliseconds): Seconds {
   return time / 1000;
 }

@@ -63,7 +63,7 @@ const MISTAKES = {
   unknown_role: 'there is no role "{name}"',
   unknown_permission: 'there is no permission "{name}"',
   gate_name_form:
-    '"{name}" can be no name of a gate, which is lower-case words joined by underscores, such as view_schools',
+    '"{name}" can be no name of a gate, which is lower-case words joined by underscores, dots or colons, such as view_schools',
   not_assignable: 'you cannot assign "{name}"',
   assignment_form: 'give an object with roles and permissions',
   assignment_field: 'there is no such field; give roles and permissions',
@@ -77,7 +77,7 @@ const MISTAKES = {
   lifetime_longer: 'at most {most} s, which is the option maxLifetime',
 
   keys_form: "give { jwks: { keys: [...] } } or { jwksUri: 'https://...' }",
-  keys_not_accepted: 'this server accepts no keys of clients; switch on its option clients.keys',
+  keys_not_accepted: 'this server accepts no keys of clients; switch on its option clients.privateKeyJwt',
   keys_of_public_client: 'a public client does not authenticate; keys are for confidential clients',
   jwks_form: 'give a JWK Set: an object with an array "keys" (RFC 7517 section 5)',
   keys_count: 'give 1 to {most} keys',
@@ -125,7 +125,7 @@ export interface FieldError {
   /** The field, such as `name` or `redirectUris[1]`. */
   field: string;
   code: FieldErrorCode;
-  /** In English, for developers. */
+  /** The mistake in English, for developers. */
   message: string;
   /** Absent if the message has no values. */
   parameters?: FieldErrorParameters;

@@ -17,7 +17,7 @@ export interface StoredRequest {
    * A random id of the attempt that runs the request, so that an attempt whose lease has ended cannot finish another one's run.
    */
   readonly attempt: string;
-  /** Until when no other attempt may take the request over. */
+  /** The time until which no other attempt may take the request over. */
   readonly leasedUntil: Seconds;
   readonly expiresAt: Seconds;
   /** `undefined` while the request runs. */
@@ -30,9 +30,9 @@ export interface StoredRequest {
  */
 export interface IdempotencyStore {
   /**
-   * Starts a request. Exactly one caller gets `undefined` and runs it; every other one gets the stored request. A request whose
-   * lease ended before `now` without an answer is taken over by one caller with the same fingerprint; an expired one by any
-   * caller. The attempt that runs the request gets `undefined` again when it repeats the call, such as after a lost database
+   * Starts a request. Exactly one caller gets `undefined` and runs it; every other caller gets the stored request. When the lease of a
+   * request ended before `now` without an answer, one caller with the same fingerprint takes the request over; any caller takes over an
+   * expired request. The attempt that runs the request gets `undefined` again when it repeats the call, such as after a lost database
    * response.
    */
   begin(request: StoredRequest, now: Seconds): Promise<StoredRequest | undefined>;
@@ -42,11 +42,10 @@ export interface IdempotencyStore {
    */
   extend(request: Pick<StoredRequest, 'id' | 'attempt'>, leasedUntil: Seconds): Promise<boolean>;
   /**
-   * Stores the answer; a repeated call keeps the first one. Resolves to `false` when another attempt has taken the request
-   * over, whose answer is stored instead.
+   * Stores the answer; a repeated call keeps the first one. Resolves to `false` when another attempt has taken the request over: the
+   * answer of that attempt is stored instead.
    *
-   * @param transaction - the running transaction of {@link Storage.transaction}, with which the answer is committed or rolled
-   * back
+   * @param transaction - the running transaction of {@link Storage.transaction}, with which the answer is committed or rolled back
    */
   finish(
     request: Pick<StoredRequest, 'id' | 'attempt'>,

@@ -23,6 +23,7 @@ export type * from './attempts.ts';
 export type * from './limits.ts';
 export type * from './principals.ts';
 export type * from './user-data.ts';
+export type * from './bundled-pages.ts';
 export type * from './pages.ts';
 export type * from './operation.ts';
 export type { Duration, Milliseconds, Seconds } from './duration.ts';

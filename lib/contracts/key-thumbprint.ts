@@ -1,6 +1,6 @@
 import crypto from 'node:crypto';
 
-// In the order of RFC 7638 section 3.3, which is that of the text to hash.
+// The members in the order of RFC 7638 section 3.3, in which they are hashed.
 const MEMBERS: Readonly<Record<string, readonly string[]>> = {
   EC: ['crv', 'kty', 'x', 'y'],
   OKP: ['crv', 'kty', 'x'],

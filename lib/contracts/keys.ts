@@ -4,16 +4,16 @@ import type { Seconds } from './duration.ts';
 export interface StoredKey {
   /** The `kid` of a signing key. */
   readonly id: string;
-  /** `id_token`: it signs what clients learn of users, where that has another algorithm than access tokens. */
+  /** A key for `id_token` signs what clients learn about users, where that has another algorithm than access tokens. */
   readonly use: 'token' | 'id_token' | 'cookie';
   /** 1, 2, 3 ... per use. The unique number lets only one of two nodes add a key when both create one at the same time. */
   readonly generation: number;
   /** The JWK as JSON text, or that text encrypted with the key-encryption key. */
   readonly material: string;
   readonly createdAt: Seconds;
-  /** From when on it signs. */
+  /** The time from which on the key signs. */
   readonly activeAt: Seconds;
-  /** Until when what it signed is accepted; `undefined` while it is the newest key. */
+  /** The time until which its signatures are accepted; `undefined` while it is the newest key. */
   readonly retiresAt: Seconds | undefined;
 }
 
@@ -24,13 +24,13 @@ export interface KeyStore {
   /** Inserts a key. Resolves to `false`, inserting nothing, when a key of that use has that generation already. */
   insert(key: StoredKey): Promise<boolean>;
   /**
-   * Sets when a key retires, in seconds since 1970. An earlier time that is stored stays, so that a key that was ended is not
-   * kept by a rotation under way; it is written again then, so that this call too waits until the write lasts.
+   * Sets when a key retires, in seconds since 1970. A stored earlier time stays, so that a rotation under way does not keep a key that
+   * was ended. It is then written again, so that this call too waits until the write is sure to last.
    */
   retire(id: string, retiresAt: Seconds): Promise<void>;
   /**
-   * Replaces the material of a key by the same key encrypted otherwise, where it is still `from`. Resolves to `false`, changing
-   * nothing, when it is not, or when there is no such key any more.
+   * Replaces the material of a key, if it is still `from`, by the same key encrypted differently. Resolves to `false`, changing nothing,
+   * when the material is not `from`, or when there is no such key any more.
    */
   replaceMaterial(id: string, from: string, to: string): Promise<boolean>;
 }

@@ -1,10 +1,12 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
+
+import type { Context } from 'koa';
 
 import type { Seconds } from './duration.ts';
 
 /**
- * Limits attempts of one kind in a window of time, on all nodes together. A limit that is switched off has
- * none: it is `undefined`.
+ * Limits attempts of one kind in a window of time, on all nodes together. For a limit that is switched off, there is no limiter: it is
+ * `undefined`.
  *
  * @typeParam S - who or what makes an attempt
  */
@@ -19,11 +21,11 @@ export interface Limiter<S> {
   /** Counts an attempt. @throws TooManyAttemptsError when the limit is reached; the attempt is not counted then */
   take(subject: S): Promise<void>;
   /**
-   * Counts an attempt and then runs it. It is uncounted when it succeeds or throws, so that only those that
-   * fail count.
+   * Counts an attempt and then runs it. The attempt is uncounted when it succeeds or throws, so that only failed attempts count.
    *
-   * @param run - resolves to `undefined` when the attempt has failed. Gets the sequence of the revocations from before
-   * @throws TooManyAttemptsError without running it, when too many have failed
+   * @param run - runs the attempt, and resolves to `undefined` when it has failed. Gets `RevocationStore.latestSequence` from before the
+   * attempt
+   * @throws TooManyAttemptsError without running the attempt, when too many have failed
    */
   attempt<T>(subject: S, run: (sequence: number) => Promise<T | undefined>): Promise<T | undefined>;
 }
@@ -32,7 +34,7 @@ export interface Limiter<S> {
 export interface LoginAttempt {
   readonly login: string;
   readonly address: string;
-  /** Identifies a browser in which the account has logged in before; `undefined` for every other one. */
+  /** Identifies a browser in which the account has logged in before; `undefined` for every other browser. */
   readonly browser: string | undefined;
 }
 
@@ -46,9 +48,9 @@ export interface ClientAttempt {
 export interface RefreshAttempt {
   readonly clientId: string;
   readonly userId: string;
-  /** The authorization that is refreshed. `undefined`: it begins with the request. */
+  /** The authorization that is refreshed; `undefined` when it begins with the request. */
   readonly grantId: string | undefined;
-  /** Of the access token. */
+  /** The lifetime of the access token. */
   readonly lifetime: Seconds;
 }
 
@@ -61,14 +63,14 @@ export interface KnownBrowsers {
 }
 
 /**
- * Bounds how many requests of a node wait at once for what strangers serve: the documents and the keys of
- * clients. Each of them holds a place of `limits.requests`.
+ * Limits how many requests of a node wait at once for what strangers serve: the documents and the keys of clients. Each waiting request
+ * holds a place of `limits.concurrency`.
  */
 export interface RemoteWaits {
   /**
-   * Waits for a read as one of the requests that may. Several can wait for one read.
+   * Waits for a read, as one of the requests that may wait. Several requests can wait for one read.
    *
-   * @throws TooManyAttemptsError at once, and reads nothing, when as many wait already: in all, for the URL, or from the network
+   * @throws TooManyAttemptsError at once, without a read, when too many requests wait already: in all, for the URL, or from the network
    */
   wait<T>(place: { readonly url: string; readonly address: string }, read: () => T | Promise<T>): Promise<T>;
 }
@@ -79,20 +81,19 @@ export interface CallerLimit {
   readonly name: string;
   /** The largest number of requests in a window. */
   readonly requests: number;
-  /** From the first request on. */
+  /** The length of the window, which begins with the first request. */
   readonly window: Seconds;
 }
 
-/** Makes what finds the limiter of a caller. Equal limits have the same limiters. */
+/** Makes the function that finds the limiter of a caller. Equal limits share their limiters. */
 export type LimitCallers = (limit: CallerLimit) => (caller: string) => CallerLimiter;
 
 /** Limits the requests of a caller on all nodes together. Its numbers are what this node knows. */
 export interface CallerLimiter {
   /**
-   * Counts requests, all or none. Most calls return at once; others take a share of the limit from the
-   * storage first.
+   * Counts requests, all or none. Most calls return at once; others take a share of the limit from the storage first.
    *
-   * @returns the window in which they were counted; `undefined`: fewer are left, so the request is refused
+   * @returns the window in which the requests were counted; `undefined` when fewer are left, so that the request is refused
    * @throws StorageError when the storage cannot be reached
    */
   take(count: number): number | undefined | Promise<number | undefined>;
@@ -109,42 +110,31 @@ export interface CallerLimiter {
  */
 export type Overload = 'closing' | 'late' | 'overloaded';
 
-/** The parts of a Koa context that the limit reads. */
-export interface HttpExchange {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly body?: unknown;
-}
-
 /** Limits how many requests run at once, and waits for the running ones at shutdown. */
 export interface ConcurrencyLimit {
   /** Whether every response ends its connection, because the server has begun to drain or to close. */
   readonly isDraining: boolean;
   /**
-   * Why no request is run now: the server has begun to close, or the request that is read now may have waited
-   * for so long that its client has given up. `undefined`: requests are run.
+   * Why no request is run now: the server has begun to close, or the request that is read now may have waited for so long that its client
+   * has given up. `undefined` when requests are run.
    */
   readonly refusal: 'closing' | 'late' | undefined;
   /** How many requests are running, including those whose body is being received or whose response is being sent. */
   readonly count: number;
   /**
-   * Runs the work of a request, or refuses it at once: requests do not queue. A request counts until its response was sent; one whose
-   * work returns `false` was not answered, and counts until then.
+   * Runs the work of a request, or refuses it at once: requests do not queue. A request counts until its response was sent. A request
+   * whose work returns `false` was not answered, and counts only until then.
    */
-  run<T>(
-    exchange: HttpExchange,
-    work: () => Promise<T>,
-    refuse: (overload: Overload) => T | Promise<T>,
-  ): Promise<T>;
-  /** Closes the connection of a response, of a request that does not count, when its client does not receive it. */
+  run<T>(ctx: Context, work: () => Promise<T>, refuse: (overload: Overload) => T | Promise<T>): Promise<T>;
+  /** Closes the connection of a response when its client does not receive it, for a request that does not count. */
   limitSending(res: ServerResponse): void;
   /**
-   * Counts a streamed response to a caller until it has ended. `false`: a tenth of all requests that may run
-   * are streams to this caller already, who would use up the limit by reading none of them.
+   * Counts a streamed response to a caller until it has ended. Returns `false` when streams to this caller are already a tenth of all
+   * requests that may run: the caller could use up the limit by reading none of them.
    */
   admitStream(caller: string, res: ServerResponse): boolean;
   /** Ends the connection with each response from here on (RFC 9112 section 9.6). Requests are still run. */
   drain(): void;
-  /** Refuses all requests from here on. Resolves when those that are running have ended. */
+  /** Refuses all requests from here on. Resolves when the running requests have ended. */
   close(): Promise<void>;
 }

@@ -49,24 +49,24 @@ export interface EndpointOutcome {
 
 /** What the log, the trace and the metrics say of the requests to an endpoint. */
 export interface LoggedEndpoint {
-  /** In log lines, metrics and the name of the trace span. */
+  /** The name in log lines, metrics and the trace span. */
   readonly name: string;
   /** Programs get JSON, also of an error; browsers get pages. */
   readonly callers: 'clients' | 'browsers';
-  /** Whether its requests are logged. Failures always are. */
+  /** Whether requests to the endpoint are logged. Failures always are. */
   readonly isLogged: boolean;
-  /** The log line of a success. `undefined`: none. */
+  /** The log line of a success; `undefined` for none. */
   readonly success: { readonly level: 'info' | 'debug'; readonly outcome: 'issued' | 'answered' } | undefined;
 }
 
 /** The outcome of a request to any endpoint, with what only the log says of it. */
 export interface RequestOutcome {
-  /** `undefined`: of the metadata, the keys, unknown paths and preflights, only failures are logged. */
+  /** `undefined` for the metadata, the keys, unknown paths and preflights, for which only failures are logged. */
   readonly endpoint: LoggedEndpoint | undefined;
   readonly answer: Omit<EndpointOutcome, 'endpoint'>;
-  /** Whether the client has to ask again, as a device has that polls. */
+  /** Whether the client has to ask again, like a device that polls. */
   readonly isPending?: boolean;
-  /** Why it was refused, in more detail than the response gives. `undefined`: it was not refused. */
+  /** Why the request was refused, in more detail than the response gives; `undefined` when it was not refused. */
   readonly reason: string | undefined;
   /** A failure of the server. */
   readonly failure: unknown;
@@ -74,12 +74,15 @@ export interface RequestOutcome {
   readonly revokedGrantId: string | undefined;
 }
 
+/** Tells the log, the observers and the trace the outcome of a request. Called once per request. */
+export type ReportOutcome = (outcome: RequestOutcome, span?: WorkSpan) => void;
+
 /** The decision of the guard, or of `requires()` and the limits of requests behind it, about a request. */
 export type GuardOutcome =
   | {
       readonly admitted: true;
       readonly remembered: true;
-      /** By what the request was authenticated. */
+      /** The credential that authenticated the request. */
       readonly credential: Principal['credential'];
     }
   | {
@@ -115,9 +118,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | undefined
 /** A span of a trace. */
 export interface WorkSpan {
   set(attributes: SpanAttributes): void;
-  /**
-   * Marks the span as failed by a fault of the server. Records the kind of the error only, because messages can hold anything.
-   */
+  /** Marks the span as failed by a fault of the server. Records only the kind of the error, because messages can contain anything. */
   fail(error: unknown): void;
 }
 

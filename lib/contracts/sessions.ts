@@ -1,5 +1,6 @@
 import type { Consent } from './consents.ts';
 import type { Seconds } from './duration.ts';
+import type { GrantOrigin } from './grants.ts';
 
 /** The login session of a user in a browser. */
 export interface StoredSession {
@@ -13,14 +14,18 @@ export interface StoredSession {
   readonly expiresAt: Seconds;
   /** `RevocationStore.latestSequence` before the password was checked. */
   readonly sequence: number;
+  /** Where the user logged in. */
+  readonly origin: GrantOrigin | undefined;
+  /** When an app last sent the browser here, to a hundredth of the lifetime of a session. */
+  readonly lastUsedAt: Seconds;
 }
 
-/** A login session with what a read of it finds besides. */
+/** A login session, with what the same read finds. */
 export interface FoundSession {
   readonly session: StoredSession;
-  /** `RevocationStore.latestSequence` */
+  /** `RevocationStore.latestSequence` at the moment of the read. */
   readonly sequence: number;
-  /** `undefined`: the user has not consented to the client, or no client was named. */
+  /** `undefined` when the user has not consented to the client, or no client was named. */
   readonly consent: Pick<Consent, 'userId' | 'clientId' | 'hosts' | 'createdAt'> | undefined;
   /** How many grants of the user for the client were not revoked; 0 when no client was named. */
   readonly grants: number;
@@ -34,19 +39,25 @@ export interface SessionStore {
   /** Inserts a session with a new id. Nothing is stored when its user was ended after its `sequence`. */
   insert(session: StoredSession): Promise<void>;
   /**
-   * Finds the session of a browser, unless its user, or all, have been ended since it started; and, from the same read,
-   * `RevocationStore.latestSequence`, for the grants that are started with the session.
+   * Finds the session of a browser, unless its user, or all, have been ended since it started. The same read finds
+   * `RevocationStore.latestSequence`, for grants that are started with the session.
    *
-   * @param clientId - also finds the consent of the user to this client, and counts the grants. It may be any text, as a request names
-   * it
+   * @param clientId - the client whose consent is found too, and whose grants are counted. It may be any text, because a request names it
    */
   find(id: string, clientId?: string): Promise<FoundSession | undefined>;
   /** Changes an existing session. Resolves to `false` when it does not exist any more. */
-  update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt'>): Promise<boolean>;
-  /** Deletes a session, if it exists, without an end of it: another session of the same browser and user takes its place. */
+  update(session: Pick<StoredSession, 'id' | 'payload' | 'expiresAt' | 'lastUsedAt'>): Promise<boolean>;
+  /** Deletes a session, if it exists, without storing an end: another session of the same browser and user takes its place. */
   delete(id: string): Promise<void>;
-  /** Ends a session, if it exists: deletes it. The grants by which the user is signed in at clients stay, without the `sessionUid`. */
-  end(id: string): Promise<void>;
+  /**
+   * Ends a session, and deletes it. The grants by which the user is signed in at clients stay, but lose their `sessionUid`. Resolves to
+   * `false` when it does not exist any more.
+   *
+   * @param userId - whose session it has to be. @default of any user
+   */
+  end(id: string, userId?: string): Promise<boolean>;
+  /** Ends the sessions of a user but one, in batches: those that have not expired at `now` and were not ended. Resolves to their number. */
+  endOthers(userId: string, kept: string, now: Seconds): Promise<number>;
   /** Deletes all sessions of a user. Resolves to their number. */
   deleteOfUser(userId: string): Promise<number>;
 }

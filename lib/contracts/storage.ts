@@ -14,11 +14,11 @@ import type { RevocationStore } from './revocations.ts';
 import type { SessionStore } from './sessions.ts';
 import type { UserDataStore } from './user-data.ts';
 
-/** A problem that `auth.check()` or `gatehouse doctor` has found, with its remedy. */
+/** A problem that `auth.doctor()` or `gatehouse doctor` has found, with its remedy. */
 export interface Finding {
   /** Stable and for programs, such as `database_unreachable` or `secret_expires_soon`. */
   readonly code: string;
-  /** `error`: something does not work. `warning`: it works, but will stop working soon or is not safe. */
+  /** An `error` means that something does not work. A `warning` means that it works, but will stop working soon or is not safe. */
   readonly severity: 'error' | 'warning';
   /** The problem, in a sentence. */
   readonly message: string;
@@ -27,15 +27,15 @@ export interface Finding {
 }
 
 /**
- * Tells all nodes on a storage of a change, so that they read it at once and not only within `tokens.revocationLag`. A hint: a message
- * that is lost only costs time.
+ * Tells all nodes on a storage of a change, so that they read it at once and not only within `tokens.revocationLag`. It is a hint: a lost
+ * message only costs time.
  */
 export interface ChangeFeed {
   /** Sends changes, which are stored already, to all nodes, this one included. An empty list stands for any change. */
   publish(changes: readonly StoredChange[]): Promise<void>;
   /**
-   * Calls a function with the changes that any node publishes, until the storage is closed. Resolves before it receives the
-   * first one, and connects again when the connection is lost. An empty list stands for any change.
+   * Calls a function with the changes that any node publishes, until the storage is closed. Resolves before it receives the first change,
+   * and connects again when the connection is lost. An empty list stands for any change.
    */
   subscribe(onChanges: (changes: readonly StoredChange[]) => void): Promise<void>;
 }
@@ -76,7 +76,7 @@ export interface Storage {
    * The store of a feature, which brings its own SQL and tables.
    *
    * @hidden
-   * @param name - by which tests can observe and replace its calls
+   * @param name - the name by which tests can observe and replace the store's calls
    */
   store<T extends object>(name: string, make: MakeStore<T>): T | Promise<T>;
   /** @hidden */
@@ -90,23 +90,24 @@ export interface Storage {
    */
   readonly changes?: ChangeFeed;
   /**
-   * Runs `work` once in one transaction of the database, which is rolled back when `work` throws. An error of `work` is thrown
-   * unchanged; when the transaction cannot be started or committed, `StorageError` is thrown: on PostgreSQL also when `work` has caught the
-   * error of a statement, which has rolled back all of it, and on MariaDB that of a deadlock; run what may fail in a nested transaction.
-   * `knexStorage()` passes a `Knex.Transaction` to `work`; `sqlStorage()` and `memoryStorage()` the connection, such as a client of pg, on
-   * which `work` sends neither `commit` nor `rollback`.
+   * Runs `work` once in one transaction of the database, which is rolled back when `work` throws. An error of `work` is thrown unchanged.
+   * `StorageError` is thrown when the transaction cannot be started or committed. This is also the case when `work` has caught the error
+   * of a statement on PostgreSQL, or of a deadlock on MariaDB, because the database has then rolled everything back: run statements that
+   * may fail in a nested transaction. `knexStorage()` passes a `Knex.Transaction` to `work`. `sqlStorage()` and `memoryStorage()` pass
+   * the connection, such as a client of pg, on which `work` sends neither `commit` nor `rollback`.
    *
    * Calls of the server and of the storage are not part of the transaction, except the answer of an idempotent request when the
-   * transaction is passed to it. Do not await others in `work`: on SQLite, with its single connection, they wait for the end of the
+   * transaction is passed to it. Do not await other calls in `work`: on SQLite, with its single connection, they wait for the end of the
    * transaction, and throw when that takes too long.
    */
   transaction<T>(work: (transaction: unknown) => Promise<T>): Promise<T>;
   /**
    * Waits until all changes that a read before this call has seen are sure to last. Does nothing where that is always so.
    *
-   * A database with a synchronous standby shows a change whose commit has not reached the standby: `StorageError` says that it is not
-   * known whether it lasts. A repetition that finds nothing left to change must not say more. Methods that change rows wait by
-   * themselves, also when they find nothing to change; this is for a caller that has only read.
+   * A database with a synchronous standby shows a change whose commit has not reached the standby; the call that made it throws
+   * `StorageError`, because it is not known whether the change lasts. A repeated call that finds nothing left to change must not say
+   * more. Methods that change rows wait themselves, even when they find nothing to change; this method is for a caller that has only
+   * read.
    *
    * @hidden
    * @throws StorageError when it is not known whether the changes last
@@ -120,26 +121,26 @@ export interface Storage {
    */
   pendingMigrations(): Promise<readonly string[]>;
   /**
-   * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on, keys that retired before it
-   * included. Resolves to the number of deleted rows; call it again until that is 0.
+   * Deletes up to `limit` rows that expired before `now` and that no unexpired row depends on, and keys that retired before `now`.
+   * Resolves to the number of deleted rows; repeat the call until that is 0.
    *
    * @hidden
    */
   prune(now: Seconds, limit: number): Promise<number>;
   /**
-   * Reads the clock of the database, and remembers why changes have failed; for `auth.ready()` and `auth.check()`.
+   * Reads the clock of the database, and remembers why changes have failed; for `auth.ready()` and `auth.doctor()`.
    *
    * @hidden
    */
   state(): Promise<StorageState>;
   /**
-   * Reads what `auth.check()` reports of the database.
+   * Reads what `auth.doctor()` reports of the database.
    *
    * @hidden
    */
   diagnose(): Promise<StorageDiagnosis>;
   /**
-   * Finds out what the database permits, for `auth.check()`. Changes nothing.
+   * Finds out what the database permits, for `auth.doctor()`. Changes nothing.
    *
    * @hidden
    */

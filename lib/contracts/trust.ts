@@ -6,11 +6,11 @@ export function isRegistered({ source }: Pick<Client, 'source'>): boolean {
 }
 
 /**
- * Who vouches for a client. `platform`: it was registered by the platform, or an administrator has marked it as verified or
- * first-party. `developer`: its owner registered it, a user with `manage_apps`. `nobody`: it registered itself, or has a metadata
- * document only.
+ * Who vouches for a client: the `platform`, when it has registered the client, or an administrator has marked it as verified or
+ * first-party; its `developer`, when its owner, a user with `manage_apps`, registered it; `nobody`, when it registered itself, or has
+ * only a metadata document.
  *
- * That a client is confidential says nothing of it: one that registers itself gets a secret too.
+ * Whether a client is confidential does not matter: a client that registers itself gets a secret too.
  */
 export function vouchedForBy({
   firstParty,

@@ -3,14 +3,16 @@ import type { Grant } from './grants.ts';
 /** The grants that {@link GrantStore.endUnused} ends. */
 export interface UnusedGrants {
   readonly ended: readonly string[];
-  /** Those of them by which no client has to be told of the end of a login session: it has another grant of the session. */
+  /**
+   * The ended grants that are not needed to tell the client of the end of a login session, because it has another grant of the session.
+   */
   readonly needless: readonly string[];
 }
 
 /**
- * Chooses the grants of a user for a client to end, for each storage alike.
+ * Chooses which grants of a user for a client end, in the same way for each storage.
  *
- * @param live - all that were not revoked, the last used one first
+ * @param live - all grants that were not revoked, the last used one first
  */
 export function unusedGrants(
   live: readonly Pick<Grant, 'id' | 'sessionUid'>[],

@@ -29,9 +29,9 @@ export async function connectWithin<T extends { release(isBroken: boolean): unkn
   }
 }
 
-// For the server to stop the statement and to report that.
+// The time that the server gets to stop the statement and to report it.
 const GRACE: Milliseconds = 1000;
-// Between two requests to stop.
+// The pause between two requests to stop.
 const PAUSE: Milliseconds = 100;
 
 /**

@@ -7,7 +7,7 @@ import type { ListeningConnection } from './port.ts';
 
 const CHANNEL = 'gatehouse_changes';
 
-// Nothing changes when it is repeated.
+// Repeating it changes nothing.
 const LISTEN = `listen ${CHANNEL}`;
 
 // In bytes: PostgreSQL takes less than 8000.
@@ -23,17 +23,17 @@ type ChangeListener = (changes: readonly StoredChange[]) => void;
 
 /** The changes of all nodes on a database, by PostgreSQL's NOTIFY and LISTEN. */
 export interface PostgresqlChangeFeed extends ChangeFeed {
-  /** Why the messages of other nodes do not arrive; `undefined`: they do, or are not wanted. */
+  /** Why the messages of other nodes do not arrive; `undefined` when they do, or when no connection is opened for them. */
   diagnose(timeout: Milliseconds): Promise<StorageDiagnosis['listening']>;
   /** Ends the connection. */
   close(): void;
 }
 
 /**
- * NOTIFY is a statement on a connection of the pool. LISTEN belongs to a connection, so there is one for it besides the pool,
- * opened at the first subscription. It does not keep the process alive.
+ * NOTIFY is a statement on a connection of the pool. LISTEN belongs to a connection, so there is one for it besides the pool, opened at
+ * the first subscription. It does not keep the process alive.
  *
- * @param open - opens that connection; resolves to `undefined` when there will be none any more
+ * @param open - opens that connection; resolves to `undefined` when none can be opened any more
  */
 export function postgresqlChangeFeed(
   database: Pick<Database, 'get'>,
@@ -52,8 +52,8 @@ export function postgresqlChangeFeed(
   /**
    * Listens on a connection until it ends or is closed.
    *
-   * @returns `false` when it is one of a pooler such as PgBouncer, whose connections to the server are shared: LISTEN would stay
-   * on a connection that others use
+   * @returns `false` when the connection leads to a pooler such as PgBouncer, which shares its connections to the server: LISTEN would
+   * stay in effect on a connection that other clients use
    */
   async function listen(connection: ListeningConnection): Promise<boolean> {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -63,7 +63,7 @@ export function postgresqlChangeFeed(
     connection.unref();
     let isAnswered = true;
 
-    // A server may be gone without a word.
+    // A server may disappear without closing its connections.
     function check(): void {
       if (!isAnswered) end();
       isAnswered = false;
@@ -85,13 +85,13 @@ export function postgresqlChangeFeed(
 
     const timer = setInterval(check, CHECK_INTERVAL).unref();
     try {
-      // It may end before a query is answered, which then never is.
+      // When the connection ends before a query is answered, the query is never answered.
       const isListening = await Promise.race([start(), ended.then(() => true)]);
       if (isListening) await ended;
       return isListening;
     } finally {
       clearInterval(timer);
-      // Not awaited: a server that is silent does not answer the goodbye either.
+      // Not awaited, because a server that does not answer any more does not answer the goodbye either.
       connection.end().catch(() => {});
     }
   }
@@ -145,7 +145,7 @@ async function diagnose(
   }
 }
 
-/** Whether it is one of the server itself: a pooler announces process ids of its own. */
+/** Whether the connection leads to the server itself. A pooler announces process ids of its own. */
 async function isDirect(connection: ListeningConnection): Promise<boolean> {
   const { rows } = await connection.query('select pg_backend_pid() as pid');
   return rows[0]?.['pid'] === connection.processID;
@@ -154,7 +154,7 @@ async function isDirect(connection: ListeningConnection): Promise<boolean> {
 // An empty list stands for changes that are not named.
 const EVERYTHING = '[]';
 
-/** The changes of a message. Every user of the database can send one; what cannot be read stands for any change. */
+/** The changes of a message. Every user of the database can send one; a message that cannot be read stands for any change. */
 function parseChanges(payload: string | undefined): readonly StoredChange[] {
   try {
     const changes: unknown = JSON.parse(payload ?? '');

@@ -1,32 +1,32 @@
 import { toSeconds } from '../contracts/duration.ts';
 import type { Milliseconds, Seconds } from '../contracts/duration.ts';
-import { toOptionalNumber } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import { toOptionalNumber } from './rows.ts';
+import type { Integer } from './rows.ts';
 import type { Database } from './database.ts';
 
-// Less is not corrected: the statement takes a part of it, and clocks that are synchronized differ by less.
+// A smaller difference is not corrected: the statement itself takes a part of it, and synchronized clocks differ by less.
 const TOLERANCE: Milliseconds = 5000;
 
-// A clock that differs by more does not drift: it was set, on this node or on the database's, and the log says so.
+// A larger difference is not drift: the clock was set, on this node or on the database's, and the log says so.
 const MOST_DRIFT: Milliseconds = 3_600_000;
 
 /**
- * SQL for a time of this node, in seconds, by the database's clock. Its values are those of {@link timeValues}.
+ * SQL that converts a time of this node, in seconds, to the database's clock. Bind the values of {@link timeValues}.
  *
- * @param clock - that of the dialect
+ * @param clock - `Dialect.clock`
  */
 export function correctedTime(clock: string): string {
   const ahead = `(${clock}) - ?`;
   return `? + case when abs(${ahead}) > ${TOLERANCE} then round((${ahead}) / 1000) else 0 end`;
 }
 
-/** @param time - of this node */
+/** @param time - by this node's clock */
 export function timeValues(time: Seconds): readonly number[] {
   const at = Date.now();
   return [time, at, at];
 }
 
-/** Reads the database's clock; `undefined` where it is that of this machine. */
+/** Reads the database's clock; `undefined` where the database uses this machine's clock. */
 export async function readClock({
   dialect,
   get,
@@ -35,7 +35,7 @@ export async function readClock({
   return toOptionalNumber(row?.clock ?? null);
 }
 
-/** A time of this node, by the database's clock, where the two drift apart. */
+/** Converts a time of this node to the database's clock where the two clocks drift apart. */
 export async function correctTime(
   database: Pick<Database, 'dialect' | 'get'>,
   time: Seconds,

@@ -13,8 +13,8 @@ import type { ErrorKind } from './error-kinds.ts';
 import { isDiskFull, storageErrorOf } from './explain-error.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { TransactionWork } from './group-commit.ts';
-import { createInTurn } from './in-turn.ts';
-import type { ConnectionWork } from './in-turn.ts';
+import { createRunSteps } from './run-steps.ts';
+import type { ConnectionWork } from './run-steps.ts';
 import { findPendingMigrations } from './migrations.ts';
 import type { SqlConnection, SqlDatabase } from './port.ts';
 import type { Statements, Value } from './statements.ts';
@@ -32,10 +32,10 @@ const RETRY_DELAYS: {
   'read only': { first: 100, longest: 400 },
 };
 
-// After the last change that has failed.
+// How long `failing` is reported after the last change that has failed.
 const FAILING_FOR: Milliseconds = 60_000;
 
-/** The database as what makes a storage uses it. */
+/** The open database, as `createStorage()` and `transact()` use it. */
 export interface OpenDatabase extends Database {
   /** Resolves when no transaction is waiting or under way. */
   settled(): Promise<void>;
@@ -43,7 +43,7 @@ export interface OpenDatabase extends Database {
   withConnection<T>(work: ConnectionWork<T>): Promise<T>;
   /** Waits for work on a connection of the host's, for no longer than the storage's timeout. */
   bounded<T>(work: Promise<T>, connection: SqlConnection): Promise<T>;
-  /** Rolls back, or leaves it to the server, whose connection is closed then. */
+  /** Rolls back. When that fails, the connection is closed, and the server rolls back. */
   rollback(connection: SqlConnection): Promise<void>;
   /** Closes a connection when it is given back. */
   abandon(connection: SqlConnection): void;
@@ -68,8 +68,8 @@ export function createDatabase(source: SqlDatabase, timeout: Milliseconds): Open
   const isFile = dialect.name === 'sqlite';
   let failure: { readonly reason: StorageState['failing']; readonly at: Milliseconds } | undefined;
   const queue = isFile ? new TransactionQueue(timeout) : undefined;
-  // Where the host's pool has the only connection, that pool lets them wait.
-  const turn = isFile && !source.isShared ? new Turn() : undefined;
+  // Where the host's pool has the only connection, calls wait in that pool.
+  const turn = isFile && !source.shared ? new Turn() : undefined;
   let sole: SoleConnection | undefined;
   const broken = new WeakSet<SqlConnection>();
 
@@ -120,8 +120,8 @@ export function createDatabase(source: SqlDatabase, timeout: Milliseconds): Open
   }
 
   /**
-   * Runs work on a connection of the pool. Work of this storage is interrupted after `longest` milliseconds, those for the
-   * connection included.
+   * Runs work on a connection of the pool. Work of this storage is interrupted after `longest` milliseconds, which include the wait for
+   * the connection.
    */
   async function borrow<T>(work: ConnectionWork<T>, longest: Milliseconds, isOfHost = false): Promise<T> {
     const deadline = performance.now() + longest;
@@ -155,7 +155,7 @@ export function createDatabase(source: SqlDatabase, timeout: Milliseconds): Open
     return { connection, statements: dialect.enter(connection, Infinity) };
   }
 
-  /** Runs a transaction of the host, one after the other where these have a queue. */
+  /** Runs a transaction of the host. On SQLite a queue runs them one after the other. */
   async function borrowForHost<T>(work: ConnectionWork<T>, longest: Milliseconds): Promise<T> {
     if (!queue) return borrow(work, longest, true);
     const deadline = performance.now() + longest;
@@ -188,7 +188,7 @@ export function createDatabase(source: SqlDatabase, timeout: Milliseconds): Open
     return borrow(async (statements) => findPendingMigrations(statements), timeout).catch(() => []);
   }
 
-  /** Waits until the changes that the statements can see last, although they have changed nothing. */
+  /** Waits until the changes that the statements can see are sure to last, although the statements have changed nothing themselves. */
   async function confirmIn(statements: Statements): Promise<void> {
     if (dialect.confirmation !== undefined) await statements.get(dialect.confirmation);
   }
@@ -221,7 +221,7 @@ export function createDatabase(source: SqlDatabase, timeout: Milliseconds): Open
   async function runAlone(sql: string, values?: readonly Value[]): Promise<number> {
     return withRetries(async (statements) => {
       const changed = await statements.run(sql, values);
-      // The caller may rely on what another call has changed. That call may still wait, or have failed to wait.
+      // The caller may rely on the change of another call, which may still be waiting for the standby, or have failed to wait.
       if (changed === 0) await confirmIn(statements);
       return changed;
     });
@@ -256,7 +256,7 @@ export function createDatabase(source: SqlDatabase, timeout: Milliseconds): Open
     },
     connection: async (work) => withRetries(work),
     transaction,
-    inTurn: createInTurn(dialect, { rollback, withRetries, alone, transaction }),
+    runSteps: createRunSteps(dialect, { rollback, withRetries, alone, transaction }),
     async insertUnlessStored(insert, values) {
       if (dialect.countsConflicts) return (await run(`${insert} on conflict do nothing`, values)) > 0;
       try {

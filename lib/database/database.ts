@@ -8,8 +8,8 @@ import type { Dialect, RemovableRows } from './dialect.ts';
 import type { Statements, Step, Value } from './statements.ts';
 
 /**
- * The database as the stores use it, those of features too. Each call has a connection of its own for as long as it takes, and is tried
- * again where another try may succeed.
+ * The database, as the stores of the core and of features use it. Each call has a connection of its own while it runs, and is tried again
+ * where another try may succeed.
  */
 export interface Database extends Statements {
   readonly dialect: Dialect;
@@ -27,13 +27,13 @@ export interface Database extends Statements {
    */
   transaction<T>(work: (statements: Statements) => Promise<T>, timeout?: Milliseconds): Promise<T>;
   /**
-   * Runs the steps of a transaction, all or none of them; in one round trip where the server can. Resolves to the row that the last query
-   * among them has found, or to an empty one; to `undefined` when a step has not changed or found what it needs.
+   * Runs the steps of a transaction, all or none of them, in one round trip where the server can do that. Resolves to the row that the
+   * last query among the steps has found, or to an empty row. Resolves to `undefined` when a step has not changed or found what it needs.
    */
-  inTurn<Found extends object>(steps: readonly Step[]): Promise<Found | undefined>;
+  runSteps<Found extends object>(steps: readonly Step[]): Promise<Found | undefined>;
   /**
-   * Inserts a row. Resolves to `false` when one with the same key is stored, which lasts then, and when nothing was inserted. The insert
-   * decides, because after a query another node could insert the same key.
+   * Inserts a row. Resolves to `false` when a row with the same key is stored, which is then sure to last, and when nothing was inserted.
+   * The insert itself decides: between a query and the insert, another node could insert the same key.
    */
   insertUnlessStored(insert: string, values: readonly Value[]): Promise<boolean>;
   /** As in `Storage`. */
@@ -57,26 +57,29 @@ export interface CoreSteps {
   ) => Promise<void>;
   /** Deletes a client with its secrets. Resolves to the number of clients. */
   readonly deleteClient: (statements: Statements, id: string) => Promise<number>;
-  /** The same, and ends it; no client gets its id again. */
+  /** Deletes a client with its secrets, and ends it; no client gets its id again. */
   readonly deleteForGood: (statements: Statements, id: string) => Promise<number>;
   /** The consents and grants of a client, which are to be deleted with it. */
   readonly dependentRows: (id: string) => readonly RemovableRows[];
-  /** Deletes them, in batches. */
+  /** Deletes the consents and grants of a client, in batches. */
   readonly removeDependent: (id: string) => Promise<void>;
   /** Removes ends from the outbox, as `EndStore.done` does. */
   readonly endsDone: (statements: Pick<Statements, 'run'>, ends: readonly Pick<End, 'id'>[]) => Promise<void>;
-  /** Ends a batch of the sign-ins that a mass end has ended. Resolves to their number: call it again until there are none. */
+  /** Ends a batch of the sign-ins that a mass end has ended. Resolves to their number: repeat the call until it is 0. */
   readonly endSignIns: (statements: Statements, signIns: SignIns) => Promise<number>;
 }
 
-/** The grants by which users are signed in that the end of a user, of a client or of all has ended. */
+/** Selects grants by which users are signed in, and which the end of a user, of a client or of all has ended. */
 export interface SignIns {
-  /** What has ended, with the party whose sign-ins are meant. Those of all are ended client by client. */
+  /**
+   * What has ended. `userId` or `clientId` names the party whose sign-ins are meant: after an end of all, sign-ins are ended client by
+   * client.
+   */
   readonly ended: 'user' | 'client' | 'all';
   readonly userId?: string;
   readonly clientId?: string;
   readonly at: Seconds;
-  /** Called in the transaction with the ids of the grants, while they still have their sign-ins. */
+  /** Called in the transaction with the ids of the grants, before the grants lose their sign-ins. */
   readonly tell: (grantIds: readonly string[]) => Promise<void>;
 }
 

@@ -7,8 +7,8 @@ import { codeOf } from './error-kinds.ts';
 import { isRefusal, named } from './explain-error.ts';
 import { EXPIRING } from './prune.ts';
 import { TABLES } from './tables.ts';
-import { toOptionalNumber } from './column-values.ts';
-import type { Integer } from './column-values.ts';
+import { toOptionalNumber } from './rows.ts';
+import type { Integer } from './rows.ts';
 
 /** Reads the database's cache and the oldest expired row; for each table, this reads the first entry of an index. */
 export async function diagnose(
@@ -31,7 +31,7 @@ export async function diagnose(
   };
 }
 
-// 0: a counter of attempts that was reset. It has not waited to be pruned.
+// The expiry 0 is that of a counter of attempts that was reset: such a row has not waited to be pruned.
 const OLDEST = EXPIRING.map(
   ({ table, column }) => `select min(${column}) as expiry from ${table} where ${column} > 0`,
 ).join(' union all ');

@@ -7,11 +7,11 @@ import type { ColumnType } from './table.ts';
 /** The column types of the schema, in the SQL of a database. */
 export type ColumnTypes = Readonly<Record<ColumnType, string>>;
 
-/** SQL that MariaDB and MySQL write otherwise than SQLite and PostgreSQL. */
+/** SQL that MariaDB and MySQL write differently from SQLite and PostgreSQL. */
 export interface SqlSyntax {
-  /** Follows the name of a table in an update that names the whole primary key, where another index may be chosen otherwise. */
+  /** Follows the name of a table in an update by the whole primary key, so that the server does not choose another index. */
   readonly primaryKeyHint: string;
-  /** Follows a table, or its alias, in a query that is to use one of its indexes, where the order of another may be chosen otherwise. */
+  /** Follows a table, or its alias, in a query that is to use this index, so that the server does not choose the order of another one. */
   indexHint(index: string): string;
   /** Whether indexes are part of `create table`: `create table if not exists` can then be repeated with its indexes. */
   readonly inlineIndexes: boolean;
@@ -19,7 +19,7 @@ export interface SqlSyntax {
   keys(key: string, sequence: string | undefined): readonly string[];
   /** How a `create table` ends. */
   readonly tableOptions: '' | ' engine = InnoDB';
-  /** A condition: rows after another one in the order of the columns. An index of them finds the first of those. */
+  /** A condition for the rows that follow given values in the order of the columns. An index on the columns finds the first such row. */
   rowsAfter(columns: readonly string[], values: readonly Value[]): Condition;
   /** Appended to an `insert`: what happens to an existing row with the same key. */
   onConflict(conflict: Conflict): string;
@@ -49,7 +49,7 @@ export interface Dialect extends SqlSyntax {
   readonly forUpdate: '' | ' for update';
   /** Whether the parts of a `with` may be inserts and updates. One such query then replaces a transaction. */
   readonly canChangeInQueries: boolean;
-  /** Whether an update can return the rows that it has changed, and no other transaction changes those that it reads. */
+  /** Whether an update can return the rows that it has changed, while no other transaction changes the rows that it reads. */
   readonly returnsUpdatedRows: boolean;
   /** How a migration adds a column. `add column` alone fails when the column exists. */
   readonly addColumn: 'add column' | 'add column if not exists';
@@ -60,13 +60,13 @@ export interface Dialect extends SqlSyntax {
   /** Whether the server of a connection runs several statements as one, see `compound-statement.ts`. Absent where none does. */
   hasCompoundStatements?(this: void, connection: SqlConnection): Promise<boolean>;
   /**
-   * A query that changes nothing and, where there is a synchronous standby, makes its transaction wait until the standby has all that
-   * is visible. Absent where nothing is visible that may not last.
+   * A query that changes nothing and, where there is a synchronous standby, makes its transaction wait until the standby has all that is
+   * visible. Absent where everything that is visible lasts.
    */
   readonly confirmation?: string;
   /**
-   * Throws when the server has rolled back the transaction of a host, or will, because a statement in it has failed: it would report
-   * the commit as done. Absent where a commit fails then.
+   * Throws when the server has rolled back the transaction of a host, or will roll it back, because a statement in it has failed, but
+   * would report its commit as done. Absent where the commit fails in this case.
    */
   requireLive?(this: void, statements: Statements): Promise<void>;
   /** Throws an error of the kind `read only` when the server of the connection only allows reads. */
@@ -104,7 +104,7 @@ export interface RemovableRows {
   /** The columns of the primary key. */
   readonly key: readonly string[];
   readonly condition: string;
-  /** Of the condition. */
+  /** The values to bind in the condition. */
   readonly values: readonly Value[];
 }
 
@@ -114,7 +114,7 @@ export interface ExpiredRows {
   readonly key: readonly string[];
   /** The column with the expiry, which has an index of its own. */
   readonly column: string;
-  /** The least expiry that is looked for. */
+  /** The earliest expiry that is looked for. */
   readonly from: Seconds;
   /** Rows that expired before this time are removed. */
   readonly before: Seconds;

@@ -4,8 +4,8 @@ const ENDS = { user: 'user_id', client: 'client_id', all: undefined } as const;
 /**
  * A condition on a row `alias` of a grant or a session: none of the parties was ended after it began.
  *
- * By scalar subqueries, which read one row by its primary key in any plan. A join would be planned by the number of ended users
- * and clients, and PostgreSQL does not know it before it has analyzed the table.
+ * Scalar subqueries read one row by its primary key in any plan. The plan of a join would depend on the number of ended users and
+ * clients, which PostgreSQL does not know before it has analyzed the table.
  */
 export function notEnded(alias: string, parties: readonly (keyof typeof ENDS)[]): string {
   const conditions = parties.map((kind) => {
@@ -19,10 +19,11 @@ export function notEnded(alias: string, parties: readonly (keyof typeof ENDS)[])
 /**
  * A condition: a user was not ended after something began. Its values are the user's id and the sequence number of the beginning.
  *
- * In an insert InnoDB reads the row with a lock: it waits for an end of that user that is not committed yet, and for no other's.
+ * In an insert, InnoDB reads the row with a lock: the insert waits for an uncommitted end of this user, and not for the end of any other
+ * user.
  */
 export const USER_IS_NOT_ENDED = `not exists (
   select 1 from gatehouse_revocations r where r.kind = 'user' and r.value = ? and r.sequence > ?)`;
 
-/** One row where that is so, else none: what an insert of `RowMapping.insertFor` selects its values from. */
+/** Finds one row when the user was not ended, else none. Append it to an insert of `RowMapping.insertFor`. */
 export const UNLESS_USER_ENDED = `from (select 1 as one) given where ${USER_IS_NOT_ENDED}`;

@@ -8,14 +8,14 @@ export type ErrorKind =
   | 'interrupted'
   /** The server only allows reads, such as a standby. Nothing was changed; another connection may reach the primary. */
   | 'read only'
-  /** A statement of the transaction has failed before, and the server ends it with a rollback only. Nothing was changed. */
+  /** An earlier statement of the transaction has failed, and the server ends the transaction only by a rollback. Nothing was changed. */
   | 'rolled back'
-  /** A table or a column is not there. */
+  /** A table or a column does not exist. */
   | 'missing table'
   | 'duplicate key'
-  /** A column or an index that is to be added is there, or an index that is to be dropped is not. */
+  /** A column or an index to add exists already, or an index to drop does not exist. */
   | 'already changed'
-  /** No connection of the pool became free in time: by the timeout here, or by the one of Knex's own pool. */
+  /** No connection of the pool became free within the timeout of the storage or of Knex's own pool. */
   | 'no connection'
   /** The server did not answer in time. Whether it made the change of the statement is not known. */
   | 'no answer'
@@ -64,7 +64,7 @@ const KINDS: Readonly<Record<string, ErrorKind>> = {
   NOT_REPLICATED: 'not replicated',
 };
 
-/** An error of this storage that is handled as one of a driver, by its code. */
+/** An error of this storage that is handled by its code, like an error of a driver. */
 export class CodedError extends Error {
   readonly code: string;
 
@@ -77,7 +77,7 @@ export class CodedError extends Error {
 /** The server of a connection only allows reads. */
 export class ReadOnlyError extends CodedError {
   constructor() {
-    // read_only_sql_transaction, as of a statement that writes there.
+    // read_only_sql_transaction: the code that a statement gets when it writes there.
     super('25006', 'the server only allows reads');
   }
 }

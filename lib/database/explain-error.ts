@@ -3,7 +3,7 @@ import { GatehouseError, MigrationsPendingError, StorageError } from '../errors.
 import { codeOf, errorKind } from './error-kinds.ts';
 import type { ErrorKind } from './error-kinds.ts';
 
-/** The messages of the kinds that the caller can do something about, for the milliseconds that the call has waited. */
+/** Messages for the kinds of errors that the caller can do something about. Each gets the milliseconds that the call has waited. */
 const MESSAGES: { readonly [Kind in ErrorKind]?: (waited: Milliseconds) => string } = {
   'no connection': (waited) =>
     `No database connection became free within ${waited} ms. Make the pool larger, or end the transactions that hold its connections.`,
@@ -52,7 +52,7 @@ export function named(error: unknown): string {
   return `(${name}${addressIn(error)})${words === undefined ? '' : `: ${words}`}`;
 }
 
-/** What of the database its user may not use, which the code does not say. */
+/** The part of the database that its user may not use, from the message, because the code does not name it. */
 function refusedIn(error: unknown): string {
   if (WORDS[codeOf(error)] !== PRIVILEGE || !(error instanceof Error)) return '';
   // Knex writes the statement in front of the message of the database.
@@ -60,7 +60,7 @@ function refusedIn(error: unknown): string {
   return `, which says: ${said}`;
 }
 
-/** The address that an error of Node's sockets names, or that of its first attempt where a name has several. */
+/** The address that an error of Node's sockets names. If the host name has several addresses, it is the address of the first attempt. */
 function addressIn(error: unknown): string {
   const { address, port } = (error instanceof AggregateError ? error.errors[0] : Object(error)) as {
     readonly address?: unknown;
@@ -102,12 +102,12 @@ const WORDS: Readonly<Record<string, string>> = {
   ER_DBACCESS_DENIED_ERROR: NO_DATABASE,
   ER_DISK_FULL: DISK_FULL,
   ER_OPTION_PREVENTS_STATEMENT: READ_ONLY,
-  // Of InnoDB, when it cannot make the file of a table longer.
+  // InnoDB cannot make the file of a table longer.
   ER_RECORD_FILE_FULL: DISK_FULL,
   ER_SERVER_SHUTDOWN: STOPPING,
   ER_SPECIFIC_ACCESS_DENIED_ERROR: PRIVILEGE,
   ER_TABLEACCESS_DENIED_ERROR: PRIVILEGE,
-  // Of mysql2, for an answer that ends too early, as that of a member of a Galera cluster that is killed.
+  // mysql2 has received an answer that ends too early, such as when a member of a Galera cluster is killed.
   ERR_OUT_OF_RANGE: BROKE,
   PROTOCOL_CONNECTION_LOST: BROKE,
 

@@ -9,7 +9,7 @@ export type TransactionWork<T> = (statements: Statements) => Promise<T>;
 /** A transaction that has not begun. */
 interface QueuedTransaction {
   readonly work: TransactionWork<unknown>;
-  /** For all of its waits together. */
+  /** The limit of all its waits together. */
   readonly timeout: Milliseconds;
   /** By `performance.now()`. */
   readonly since: Milliseconds;
@@ -21,7 +21,7 @@ interface QueuedTransaction {
 interface GroupCommit {
   /** Runs work in a transaction. A retry runs the work again, so it does nothing but call its statements. */
   transact<T>(work: TransactionWork<T>, timeout: Milliseconds): Promise<T>;
-  /** Resolves when none is waiting or under way. */
+  /** Resolves when no transaction is waiting or under way. */
   settled(): Promise<void>;
 }
 
@@ -29,12 +29,12 @@ interface GroupCommit {
 const MAX_GROUP_SIZE = 32;
 
 /**
- * Group commit: transactions, also those of one statement, that wait for an SQLite file's single connection share one
- * commit, because a commit costs several times as much as the statements of most transactions. A transaction resolves only after the commit; each of them has
- * a savepoint, so that a failed one is rolled back alone.
+ * Group commit: transactions that wait for an SQLite file's single connection share one commit, even when they have one statement only,
+ * because a commit costs several times as much as the statements of most transactions. A transaction resolves only after the commit; each
+ * of them has a savepoint, so that a failed one is rolled back alone.
  *
- * @param withRetries - acquires the connection, tries again for `longest` ms while the file is locked, and throws a
- * `GatehouseError` whose message names `waited` ms as the time waited
+ * @param withRetries - acquires the connection, tries again for `longest` ms while the file is locked, and throws a `GatehouseError`
+ * whose message names `waited` ms as the time waited
  * @param explain - turns an error of the driver into a `GatehouseError`
  */
 export function createGroupCommit({

@@ -44,10 +44,10 @@ export async function migrate(
 }
 
 /**
- * Runs a statement of a migration. Another node may have made the same change. A member of a Galera cluster interrupts a statement
- * that changes a table when another member changes it: it is run again.
+ * Runs a statement of a migration. Another node may have made the same change. A member of a Galera cluster interrupts a statement that
+ * changes a table when another member changes it: it is run again.
  *
- * @param until - by `performance.now()`: when this node itself interrupts
+ * @param until - the time, by `performance.now()`, at which this node itself interrupts
  */
 async function runUnlessDone(
   sql: string,

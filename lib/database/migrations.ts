@@ -4,21 +4,36 @@ import type { Migration } from './create-table.ts';
 import type { Dialect } from './dialect.ts';
 import { errorKind } from './error-kinds.ts';
 import type { Statements } from './statements.ts';
+import type { StoredTable } from './table.ts';
 import { TABLES } from './tables.ts';
 
-/** Every step of the schema, oldest first. What follows the first release is a further one: a published one never changes. */
-export const MIGRATIONS: readonly Migration[] = [
-  {
+/** The steps that make the tables: the first one, and those of tables that came later. */
+export function migrationsOf(tables: readonly StoredTable[]): readonly Migration[] {
+  const first = tables.filter(({ since }) => since === undefined);
+  const later = tables.flatMap((table): Migration[] =>
+    table.since === undefined ? [] : [{ name: table.since, up: (dialect) => createTable(dialect, table) }],
+  );
+  return [firstOf(first), ...later.toSorted((one, other) => (one.name < other.name ? -1 : 1))];
+}
+
+function firstOf(tables: readonly StoredTable[]): Migration {
+  return {
     name: '0001_tables',
     up: (dialect) => [
-      ...TABLES.flatMap((table) => createTable(dialect, table)),
+      ...tables.flatMap((table) => createTable(dialect, table)),
       // Concurrent ends wait for the lock of this row: no number is used twice or becomes visible before a smaller one.
       `insert into gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
        values ('sequence', '', 0, ${Number.MAX_SAFE_INTEGER}, 1)
        ${dialect.onConflict({ table: 'gatehouse_revocations', key: ['kind', 'value'] })}`,
     ],
-  },
-];
+  };
+}
+
+/**
+ * Every step of the schema, oldest first. After the first release, each change of the schema is a new step: a published step never
+ * changes.
+ */
+export const MIGRATIONS: readonly Migration[] = migrationsOf(TABLES);
 
 /** The table of the migrations that have run. */
 export const APPLIED = {
@@ -38,12 +53,12 @@ export function schemaOf(dialect: Dialect): readonly string[] {
   ];
 }
 
-/** The first migration of what was never released. */
+/** The first migration of the versions that were never released. */
 const UNRELEASED = '0001_first_tables';
 
 /**
- * Names of the migrations that have not run, in order. On a database without Gatehouse's tables, all of them. Those that are not known
- * are of a later version.
+ * Names of the migrations that have not run, in order. On a database without Gatehouse's tables, none has run. Names in the database that
+ * this version does not know belong to a later version.
  *
  * @throws ConfigError when an unreleased version has made the tables
  */

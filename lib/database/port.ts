@@ -1,7 +1,7 @@
 import type { Value } from './statements.ts';
 
 /** The answer to a statement. */
-export interface SqlAnswer {
+export interface SqlResult {
   /** The rows that a query found, or that a statement returned: an object each, with the names of the columns. */
   readonly rows: readonly object[];
   /** The number of rows that were inserted, changed or removed; of an `update`, those that it matched, unchanged ones included. */
@@ -15,31 +15,32 @@ export interface SqlAnswer {
  */
 export interface SqlConnection {
   /**
-   * The connection of the driver, or what the library has in its place: what the work of `storage.transaction()` gets. The same
-   * connection is the same object each time.
+   * The driver's connection, or the library's object for it. The work of `storage.transaction()` gets it. The same connection is the same
+   * object each time.
    */
   readonly native: object;
   /**
-   * Sends one statement. Rejects with the driver's own error, which has the `code` of the database: an SQLSTATE of PostgreSQL, a name such
-   * as `ER_LOCK_DEADLOCK` of MariaDB and MySQL, one such as `SQLITE_BUSY` of SQLite. By it the storage decides what is tried again.
-   * SQLite does not wait for locks in it, which would block the thread: the storage waits.
+   * Sends one statement. Rejects with the driver's own error, which has the `code` of the database: an SQLSTATE of PostgreSQL, a name
+   * such as `ER_LOCK_DEADLOCK` of MariaDB and MySQL, one such as `SQLITE_BUSY` of SQLite. By this code the storage decides whether it
+   * tries again. A connection to SQLite does not wait for locks inside this call, because that would block the thread: the storage waits.
    *
-   * @param sql - with the placeholders of the database: `?` of SQLite, `$1` of PostgreSQL; of MariaDB and MySQL none, because the values
-   * are in the text
-   * @param values - of the placeholders
-   * @param name - of the statement, where the database may prepare it: the same text has the same name on all connections
+   * @param sql - with placeholders: `?` for SQLite, `$1` for PostgreSQL; without any for MariaDB and MySQL, where the text contains the
+   * values
+   * @param values - the values of the placeholders
+   * @param name - the name of the statement, where the database may prepare it; the same text has the same name on all connections
    */
-  query(this: void, sql: string, values: readonly Value[], name?: string): Promise<SqlAnswer>;
+  query(this: void, sql: string, values: readonly Value[], name?: string): Promise<SqlResult>;
   /**
    * Gives the connection back.
    *
-   * @param isBroken - it cannot be used again: it is closed without a wait for the server; what is under way on it need not be answered
+   * @param isBroken - `true` when the connection cannot be used again: close it without waiting for the server; a statement under way on
+   * it needs no answer
    */
   release(this: void, isBroken: boolean): Promise<void> | void;
   /**
-   * Asks the server, on another connection, to stop the statement under way. Without it, a statement that has taken too long goes on
-   * at the server, where it may wait for a lock and then change rows of which the caller was told that it is not known: until a limit of
-   * the server ends it. MariaDB needs none, because each statement has a limit there.
+   * Asks the server, on another connection, to stop the statement under way. Without it, a statement that has taken too long goes on at
+   * the server until a limit of the server ends it: it may wait for a lock and then change rows, after the caller was told that the
+   * outcome is not known. MariaDB does not need it, because each statement has a limit there.
    */
   cancel?(this: void): Promise<void>;
   /**
@@ -49,7 +50,7 @@ export interface SqlConnection {
   confirm?(this: void): void;
   /**
    * Whether a transaction is open, as far as the driver knows. Without it, nobody notices that the work of `storage.transaction()` has
-   * committed or rolled back by itself: what it stores afterwards with the storage lasts whatever becomes of the rest.
+   * itself committed or rolled back: what the work then stores through the storage lasts, whatever becomes of the rest.
    */
   inTransaction?(this: void): boolean;
   /**
@@ -68,7 +69,7 @@ export interface SqlConnection {
 
 /** A connection of PostgreSQL that listens, such as a `Client` of pg. */
 export interface ListeningConnection {
-  /** Of the server's process, as the connection was told it; a pooler tells another number. */
+  /** The id of the server's process, as announced to this connection; a pooler announces another number. */
   readonly processID: number | null;
   /** Sends a statement. */
   query(sql: string): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
@@ -97,18 +98,18 @@ export interface SqlDatabase {
   connect(this: void): Promise<SqlConnection> | SqlConnection;
   /** Closes what was opened for this storage. */
   close(this: void): Promise<void>;
-  /** `false`: an SQLite database in memory, which a server refuses in production. @default true */
-  readonly isDurable?: boolean;
+  /** `false` for an SQLite database in memory, which a server refuses in production. @default true */
+  readonly durable?: boolean;
   /** SQLite: a second connection to the same file that only reads, used while a transaction of the host has the first. Without it, reads wait. */
   reader?(this: void): SqlConnection;
   /**
    * SQLite: whether the host sends statements on the connection too, between two calls of the storage. Several calls then do not share a
    * commit. @default false
    */
-  readonly isShared?: boolean;
+  readonly shared?: boolean;
   /**
-   * PostgreSQL: opens a connection besides the pool, for LISTEN; resolves to `undefined` when there is none any more. Without it, a node
-   * learns of revocations of other nodes within `tokens.revocationLag`.
+   * PostgreSQL: opens a connection besides the pool, for LISTEN; resolves to `undefined` when none can be opened any more. Without it, a
+   * node learns of revocations of other nodes within `tokens.revocationLag`.
    */
   listen?(this: void): Promise<ListeningConnection | undefined>;
 }

@@ -8,19 +8,19 @@ import { TABLES } from './tables.ts';
 // SQLite blocks the thread while it removes a batch, and a server locks its rows.
 const BATCH = 200;
 
-/** Of each table whose rows expire. */
+/** The tables whose rows expire, with the column of the expiry. */
 export const EXPIRING: readonly { table: string; key: readonly string[]; column: string }[] = TABLES.flatMap(
   ({ name, key = ['id'], expires }) => (expires === undefined ? [] : [{ table: name, key, column: expires }]),
 );
 
-// Few, so that they have no index of their own; the uses are named so that the one of the generations finds them.
+// They are few, so they have no index of their own. The condition names the uses so that the index of the generations finds them.
 const RETIRED_KEYS = {
   table: 'gatehouse_keys',
   key: ['id'],
   condition: "purpose in ('token', 'id_token', 'cookie') and retires_at < ?",
 };
 
-// Those of a reader that has not said for days that it reads; any other one may take an end at any time.
+// The ends of a reader that has not said for days that it reads. Any other reader may take its ends at any time.
 const UNREAD_ENDS = {
   table: 'gatehouse_ends',
   key: ['id'],
@@ -38,11 +38,12 @@ const START: PrunePosition = { index: 0, from: Number.MIN_SAFE_INTEGER };
 /**
  * Returns the `prune` of a storage: removes up to `limit` expired rows, in batches, with other work of this process in between.
  *
- * Each call goes on where the one before has stopped, and one that has come to the end is followed by one from the start. For as
- * long as a transaction keeps an old snapshot, such as that of a backup, PostgreSQL, MariaDB and MySQL keep the index entries of
- * removed rows, and each batch from the start would read those of all batches before.
+ * Each call goes on where the call before it has stopped; after a call that has come to the end, the next one begins at the start. For as
+ * long as a transaction keeps an old snapshot, such as that of a backup, PostgreSQL, MariaDB and MySQL keep the index entries of removed
+ * rows, and each batch from the start would read those of all batches before.
  *
- * The database's clock decides what has expired where this node's drifts: what other nodes have issued is valid by it.
+ * Where this node's clock drifts, the database's clock decides what has expired, because it decides how long the credentials of other
+ * nodes are valid.
  */
 export function createPrune(database: Database): (at: Seconds, limit: number) => Promise<number> {
   let position = START;
@@ -77,7 +78,7 @@ export function createPrune(database: Database): (at: Seconds, limit: number) =>
     const at = await correctTime(database, given);
     const isWhole = position === START;
     const removed = await goOn(at, limit);
-    // That nothing is left is known only after a look at all tables.
+    // Only a look at all tables shows that nothing is left.
     return removed > 0 || isWhole ? removed : goOn(at, limit);
   };
 }

@@ -18,14 +18,14 @@ export interface RowMapping<T> {
   readonly columns: string;
   /** An insert of {@link RowMapping.values}. */
   readonly insert: string;
-  /** An insert of these, and then of the values of more columns. */
+  /** An insert of {@link RowMapping.values} followed by the values of more columns. */
   insertWith(this: void, ...more: readonly string[]): string;
-  /** The same for each row of a query: append its `from` clause. */
+  /** The same insert for each row of a query, whose `from` clause has to be appended. */
   insertFor(this: void, ...more: readonly string[]): string;
   /** The values of all columns, in the order of their names. */
   values(this: void, object: T): Value[];
   read(this: void, row: Row): T;
-  /** The columns of an alias of the table, for a query that selects columns of other tables too, and how they are read. */
+  /** The columns of an alias of the table, and how to read them, for a query that selects columns of other tables too. */
   of(alias: string, prefix?: string): Pick<RowMapping<T>, 'columns' | 'read'>;
 }
 
@@ -108,13 +108,13 @@ export function optional<T>({ name, toMember, toValue }: Column<T>): Column<T | 
   };
 }
 
-/** A row of which the id and the client are read. */
+/** A row whose id and client are read. */
 export interface RowOfClient {
   readonly id: string;
   readonly client_id: string;
 }
 
-/** The ids of the first rows of each client, at most so many of one, in their order. */
+/** The ids of the first rows of each client, at most `most` of one client, in the order of the rows. */
 export function firstOfEachClient(rows: readonly RowOfClient[], most: number): string[] {
   const counts = new Map<string, number>();
   const first = rows.filter(({ client_id: clientId }) => {
@@ -123,4 +123,49 @@ export function firstOfEachClient(rows: readonly RowOfClient[], most: number): s
     return count <= most;
   });
   return first.map(({ id }) => id);
+}
+
+/** A whole number as the drivers return it: pg returns 64-bit integers as strings. */
+export type Integer = number | string;
+
+export function toOptionalNumber(value: Integer | null): number | undefined {
+  return value === null ? undefined : Number(value);
+}
+
+export function toStrings(stored: string): readonly string[] {
+  const strings: readonly string[] = JSON.parse(stored);
+  return strings;
+}
+
+export function toPayload(stored: string): Readonly<Record<string, unknown>> {
+  const payload: Readonly<Record<string, unknown>> = JSON.parse(stored);
+  return payload;
+}
+
+/** The right side of a condition such as `id in (?, ?)`, and the values to bind. */
+interface InList {
+  readonly placeholders: string;
+  readonly values: readonly string[];
+}
+
+/**
+ * Repeats the last value up to a power of two, because prepared statements are cached by their text and must be few.
+ *
+ * @param values - at least one
+ */
+export function inList(values: readonly string[]): InList {
+  const length = 2 ** Math.ceil(Math.log2(values.length));
+  const padded = [...values, ...Array.from({ length: length - values.length }, () => values.at(-1)!)];
+  return { placeholders: `(${padded.map(() => '?').join(', ')})`, values: padded };
+}
+
+// An id has up to 255 characters, some of which are two UTF-16 units in JavaScript.
+const LONGEST = 2 * 255;
+
+/**
+ * Whether a row can have this value. Ids come from requests: PostgreSQL refuses a NUL in a string, and such a request is to
+ * find no row instead of failing with a `StorageError`.
+ */
+export function isStorable(value: string): boolean {
+  return value.length <= LONGEST && !value.includes('\0');
 }

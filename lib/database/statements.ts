@@ -14,8 +14,14 @@ export interface Statements {
 export interface Step {
   readonly sql: string;
   readonly values: readonly Value[];
-  /** Whether it has to change a row, or to find one: otherwise the steps before it are undone, and those after it are not run. */
+  /**
+   * Whether the statement has to change a row or to find one. If it does not, the steps before it are undone, and the steps after it are
+   * not run.
+   */
   readonly needs?: 'change' | 'row';
-  /** Whether it would change nothing, by the row that a step before it has found. Where all are sent together it is sent too. */
-  isNeedless?(this: void, row: Readonly<Record<string, Value>>): boolean;
+  /**
+   * Whether the statement would change nothing, judged by the row that an earlier step has found. Where all steps are sent together, it
+   * is still sent.
+   */
+  skipIf?(this: void, row: Readonly<Record<string, Value>>): boolean;
 }

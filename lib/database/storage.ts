@@ -36,51 +36,51 @@ export function createStorage(
   source: SqlDatabase,
   { listen, timeout }: { readonly listen: boolean; readonly timeout: Milliseconds },
 ): Storage {
-  const opened = createDatabase(source, timeout);
+  const database = createDatabase(source, timeout);
   const changes =
-    opened.dialect.name === 'postgresql'
-      ? postgresqlChangeFeed(opened, async () => (listen ? source.listen?.() : undefined))
+    database.dialect.name === 'postgresql'
+      ? postgresqlChangeFeed(database, async () => (listen ? source.listen?.() : undefined))
       : undefined;
-  const ends = endStore(opened);
+  const ends = endStore(database);
 
   return {
-    durable: source.isDurable ?? true,
-    clients: clientStore(opened, ends.written),
-    consents: consentStore(opened),
-    grants: grantStore(opened, ends.written),
-    revocations: revocationStore(opened, ends.written),
-    sessions: sessionStore(opened, ends.written),
-    keys: keyStore(opened),
-    assignments: assignmentStore(opened),
-    audit: auditStore(opened),
-    idempotency: idempotencyStore(opened),
-    attempts: attemptStore(opened),
-    store: (_name, make) => make(opened, coreSteps(opened)),
+    durable: source.durable ?? true,
+    clients: clientStore(database, ends.written),
+    consents: consentStore(database),
+    grants: grantStore(database, ends.written),
+    revocations: revocationStore(database, ends.written),
+    sessions: sessionStore(database, ends.written),
+    keys: keyStore(database),
+    assignments: assignmentStore(database),
+    audit: auditStore(database),
+    idempotency: idempotencyStore(database),
+    attempts: attemptStore(database),
+    store: (_name, make) => make(database, coreSteps(database)),
     ends: ends.store,
-    userData: userDataStore(opened),
+    userData: userDataStore(database),
     ...(changes && { changes }),
-    transaction: async (work) => transact(opened, work),
-    migrate: async () => migrate(opened),
+    transaction: async (work) => transact(database, work),
+    migrate: async () => migrate(database),
     pendingMigrations: async () =>
-      opened.connection(async (statements) => {
-        // Servers are started, and ready, only where they can write.
-        await opened.dialect.requireWritable?.(statements);
+      database.connection(async (statements) => {
+        // A server starts, and is ready, only where it can write.
+        await database.dialect.requireWritable?.(statements);
         return findPendingMigrations(statements);
       }),
-    confirm: async () => (opened.dialect.confirmation === undefined ? undefined : opened.confirm()),
-    prune: createPrune(opened),
-    state: async () => ({ clock: await readClock(opened), failing: opened.failing }),
-    diagnose: async () => diagnose(opened, changes, timeout),
-    access: async () => access(opened),
+    confirm: async () => (database.dialect.confirmation === undefined ? undefined : database.confirm()),
+    prune: createPrune(database),
+    state: async () => ({ clock: await readClock(database), failing: database.failing }),
+    diagnose: async () => diagnose(database, changes, timeout),
+    access: async () => access(database),
     async close() {
       changes?.close();
-      await opened.settled();
+      await database.settled();
       await source.close();
     },
   };
 }
 
-/** What the transactions of features have of the core. */
+/** The steps of the core that transactions of features can have. */
 function coreSteps(database: Database): CoreSteps {
   const { dialect } = database;
   return {

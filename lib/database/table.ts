@@ -9,7 +9,7 @@ export type ColumnType =
   | 'flag'
   /** An integer that is 0 in a new row. */
   | 'counter'
-  /** The number of the row, which the database gives it, greater than those that it gave before. One of a table. */
+  /** A number that the database gives the row, greater than the numbers that it gave before. A table has at most one such column. */
   | 'sequence';
 
 /** The definition of a table, the same for all databases. */
@@ -19,27 +19,31 @@ export interface Table {
   readonly columns: Readonly<Record<string, ColumnType | `${ColumnType}?`>>;
   /** The primary key; `id` unless given. */
   readonly key?: readonly string[];
-  /** Each one a list of columns. */
+  /** Each index is a list of columns. */
   readonly indexes?: readonly (readonly string[])[];
   readonly unique?: readonly (readonly string[])[];
 }
 
-/** A table of the storage, with what has to be said of its rows. That of a feature has the same done to it when the feature is off. */
+/** A table of the storage, with the rules for its rows. The rules for the table of a feature also apply while the feature is off. */
 export interface StoredTable extends Table {
-  /** The column of the time at which a row is not needed any more, which an index begins with. `undefined`: no row expires. */
+  /** The name of the migration that makes the table, which is its own. @default the first one, with the others */
+  readonly since?: string;
+  /** The column with the time from which on the row is not needed; an index begins with it. `undefined` when no row expires. */
   readonly expires: string | undefined;
   /**
-   * The column of the user with whom a row is erased, which begins an index or the key. `'by hand'`: `userDataStore()` erases what it
-   * has of a user. `undefined`: it has nothing of a user, or nothing that an erasure may take.
+   * The column with the user whose erasure deletes the row; an index or the key begins with it. `'by hand'` when `userDataStore()` erases
+   * what the table has of a user. `undefined` when the table has nothing of a user, or nothing that an erasure may delete.
    */
   readonly user: string | undefined;
   /** A condition on a row that is erased with its user, such as `due_at is null`. @default each */
   readonly whenErased?: string;
-  /** The column of a user that is emptied when the user is erased. */
+  /** The column with a user that is emptied when this user is erased. */
   readonly emptied?: string;
-  /** The column of a user that `ERASED_USER` takes the place of when that user is erased, in the rows of others. */
+  /** The column with a user, in rows of other users, that is set to `ERASED_USER` when this user is erased. */
   readonly renamed?: string;
-  /** The column of a client with which a row is deleted. The id of a client that has had one is never given to another one. */
+  /**
+   * The column with the client whose deletion deletes the row. The id of a client that had such a row is never given to another client.
+   */
   readonly client?: string;
 }
 
@@ -50,6 +54,7 @@ export function defineTable<const C extends string>(table: {
   readonly key?: readonly NoInfer<C>[];
   readonly indexes?: readonly (readonly NoInfer<C>[])[];
   readonly unique?: readonly (readonly NoInfer<C>[])[];
+  readonly since?: string;
   readonly expires: NoInfer<C> | undefined;
   readonly user: NoInfer<C> | 'by hand' | undefined;
   readonly whenErased?: string;

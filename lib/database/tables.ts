@@ -6,18 +6,18 @@ const FURTHER_COLUMNS: object = Object.fromEntries(
   FEATURE_CLIENT_FIELDS.map(({ column, isList }) => [column, isList ? 'text' : 'text?']),
 );
 
-/** Those of the core. */
+/** The tables of the core. */
 export const CORE_TABLES = {
   clients: defineTable({
     name: 'gatehouse_clients',
     columns: {
       id: 'id',
       name: 'id',
-      // The name in lower case by JavaScript's rules, because those of the databases differ.
+      // The name in lower case by JavaScript's rules, because the rules of the databases differ.
       sort_name: 'id',
       client_uri: 'text?',
       logo: 'id?',
-      // The picture is in its row, so that it is deleted with it.
+      // The image is stored in the client's row, so that it is deleted with the client.
       logo_image: 'text?',
       verified: 'flag',
       // Who has registered it: `manual`, or the name of a source of clients.
@@ -49,7 +49,7 @@ export const CORE_TABLES = {
     user: 'by hand',
   }),
   clientNames: defineTable({
-    // By which apps are searched.
+    // Apps are searched by these names.
     name: 'gatehouse_client_names',
     columns: {
       client_id: 'id',
@@ -78,7 +78,7 @@ export const CORE_TABLES = {
       last_used_at: 'integer?',
     },
     key: ['client_id', 'id'],
-    // An expired one stays in the list of its client.
+    // An expired secret stays in the list of its client.
     expires: undefined,
     user: undefined,
   }),
@@ -96,7 +96,7 @@ export const CORE_TABLES = {
       user_id: 'id',
       client_id: 'id',
       scopes: 'text',
-      // The hosts that it was given for.
+      // The hosts for which the user has consented.
       hosts: 'text',
       created_at: 'integer',
       updated_at: 'integer',
@@ -104,8 +104,8 @@ export const CORE_TABLES = {
       lock_count: 'counter',
     },
     key: ['user_id', 'client_id'],
-    // PostgreSQL may use the index on the client also where the user is known, before it has analyzed the table: with the user in it, it
-    // leads to the one row, not to all users of the client.
+    // Before PostgreSQL has analyzed the table, it may use the index on the client even where the user is known. With the user as its
+    // second column, the index leads to the one row and not to all users of the client.
     indexes: [['client_id', 'user_id']],
     expires: undefined,
     user: 'user_id',
@@ -121,7 +121,7 @@ export const CORE_TABLES = {
       created_at: 'integer',
       expires_at: 'integer',
       revoked_at: 'integer?',
-      // When the grant and all credentials that were issued from it have expired.
+      // The time at which the grant and all credentials that were issued from it have expired.
       needed_until: 'integer',
       sequence: 'integer',
       // Where it was authorized.
@@ -145,7 +145,7 @@ export const CORE_TABLES = {
       expires_at: 'integer',
       consumed_at: 'integer?',
       sealed_successor: 'text?',
-      // The refresh token that it was redeemed for, so that one read finds the current one of a family.
+      // The refresh token that was issued when this one was redeemed, so that one query finds the current token of a family.
       successor_id: 'id?',
     },
     key: ['id', 'kind'],
@@ -155,8 +155,8 @@ export const CORE_TABLES = {
     user: 'by hand',
   }),
   revocations: defineTable({
-    // The tokens that were revoked, and the ends of users, of clients and of all. What was issued to them ends by a sequence number
-    // instead of a time; grants and sessions store the number at their beginning.
+    // The tokens that were revoked, and the ends of users, of clients and of all. A sequence number, not a time, decides which of their
+    // credentials have ended; grants and sessions store the number at their beginning.
     name: 'gatehouse_revocations',
     columns: {
       kind: 'id',
@@ -181,6 +181,9 @@ export const CORE_TABLES = {
       payload: 'text',
       expires_at: 'integer',
       sequence: 'integer',
+      // Where the user logged in.
+      origin: 'text?',
+      last_used_at: 'integer',
       lock_count: 'counter',
     },
     indexes: [['uid'], ['user_id'], ['expires_at']],
@@ -188,7 +191,7 @@ export const CORE_TABLES = {
     user: 'user_id',
   }),
   endReaders: defineTable({
-    // Who reads ends, of which kind, and until when.
+    // The readers of ends: which kind each one reads, and until when.
     name: 'gatehouse_end_readers',
     columns: { kind: 'id', name: 'id', until: 'integer' },
     key: ['kind', 'name'],
@@ -211,7 +214,8 @@ export const CORE_TABLES = {
       ended_at: 'integer',
       due_at: 'integer',
       attempt: 'id?',
-      // No key: where rows are copied without the counter behind it, as by logical replication, an end fails at none that has its number.
+      // Not unique: where rows are copied without their counter, such as by logical replication, a new end does not fail because a row
+      // with its number exists.
       sequence: 'sequence',
     },
     indexes: [
@@ -219,9 +223,9 @@ export const CORE_TABLES = {
       // Whether a user has disconnected a client.
       ['user_id', 'reader'],
     ],
-    // As long as its reader goes on; `createPrune()` looks for those of others.
+    // An end stays for as long as its reader goes on; `createPrune()` removes the ends of other readers.
     expires: undefined,
-    // An erasure is an end that readers have to learn of.
+    // Readers have to learn of an erasure, which is an end too.
     user: undefined,
   }),
   assignments: defineTable({
@@ -268,7 +272,7 @@ export const CORE_TABLES = {
       ['client_id', 'at', 'id'],
       ['client_id', 'type', 'at', 'id'],
       ['user_id', 'at', 'id'],
-      // Of one type, whatever else the user has done.
+      // For records of one type, however many other records the user has.
       ['user_id', 'type', 'at', 'id'],
       ['expires_at'],
     ],
@@ -296,18 +300,17 @@ export const CORE_TABLES = {
       retires_at: 'integer?',
     },
     unique: [['purpose', 'generation']],
-    // Few, so that they have no index of their own; `createPrune()` looks for them by purpose.
+    // Expired keys are few, so they have no index of their own; `createPrune()` looks for them by purpose.
     expires: undefined,
     user: undefined,
   }),
 } as const;
 
 /**
- * Every table, with its columns as they are now. What follows from it: the first migration, what expires and is pruned, what is erased
- * with a user, what the doctor looks at.
+ * Every table, with its current columns. The migrations that make them, pruning, the erasure of users and the doctor follow from this list.
  *
- * Times are seconds since 1970; lists and payloads are JSON. There are no foreign keys: the rows of a grant expire at
- * different times, so pruning would check references at every row, and no row is read without its parent.
+ * Times are seconds since 1970; lists and payloads are JSON. There are no foreign keys: the rows of a grant expire at different times, so
+ * pruning would check references at every row, and no row is read without its parent.
  *
  * A `lock_count` counts the transactions that have locked the row. A transaction that relies on the row changes it, because a Galera
  * cluster replicates changes and no locks: only two changes of a row are in conflict on different members.

@@ -7,7 +7,7 @@ import type { Statements } from './statements.ts';
 /** A statement of the storage in a transaction of a host. It throws a `GatehouseError`. */
 type JoinedStatements = Pick<Statements, 'run'>;
 
-// By what the work gets, for as long as it runs.
+// The key is the object that the work gets; the entry stays for as long as the work runs.
 const joined = new WeakMap<
   object,
   { readonly statements: JoinedStatements; readonly hasEnded: () => boolean }
@@ -112,7 +112,7 @@ async function run<T>(
     await database.bounded(ended, connection);
     return outcome;
   } catch (error) {
-    // The library has rolled back what the work has thrown in.
+    // The library has already rolled back the transaction in which the work has thrown.
     const isUndone = connection.begin !== undefined && 'thrown' in outcome && outcome.thrown === error;
     if (!isUndone) await undo();
     return 'thrown' in outcome ? outcome : { thrown: await database.explain(error) };

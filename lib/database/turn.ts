@@ -15,7 +15,7 @@ export class Turn {
     return this;
   }
 
-  // To the caller that has waited longest. It stays taken, so that no other caller gets it in between.
+  // The caller that has waited longest is next. The turn stays taken, so that no other caller gets it in between.
   release(): void {
     const next = this.#waiting.shift();
     if (next) next();

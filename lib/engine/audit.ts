@@ -1,26 +1,19 @@
 import { errors, Provider } from 'oidc-provider';
-import type { AccessToken, ClientCredentials, KoaContextWithOIDC } from 'oidc-provider';
+import type { AccessToken, KoaContextWithOIDC } from 'oidc-provider';
 
 import type { LastUses } from '../clients/last-use.ts';
 import { now } from '../contracts/clock.ts';
 import { toDate } from '../contracts/duration.ts';
 import type { AuditEvent, AuditLog, ClientSecret } from '../contracts/index.ts';
-import { originOf, requestIdOf } from '../http/request-id.ts';
+import { originOf, requestIdOf } from '../http/request.ts';
 import { assertionRefusal } from './client-assertion.ts';
-import {
-  clientIdOf,
-  currentRequest,
-  disabledClientId,
-  errorOfFailure,
-  grantOf,
-  grantTypeOf,
-  requestOf,
-} from './request.ts';
-import type { OAuthError } from './request.ts';
-import { isPending } from './grant-types.ts';
+import { onTokenDestroyed } from './calls-without-context.ts';
+import { clientIdOf, disabledClientId, errorOfFailure, grantOf, grantTypeOf, isPending } from './outcome.ts';
+import { engineRequestOf } from './request.ts';
+import type { EngineRequest, OAuthError } from './request.ts';
 import type { EndpointRule } from './endpoints.ts';
 import { besidesDefault } from './resource-parameter.ts';
-import { TooManyAttempts } from './response.ts';
+import { TooManyAttempts } from './refusals.ts';
 
 /**
  * Keeps the outcome of each request for its response, the log and the trace, and writes the audit record of it; both from the
@@ -36,12 +29,13 @@ export function recordEvents(
 ): void {
   const records = {
     authorization_refused: recordRefusedAuthorization,
-    token_refused(ctx: KoaContextWithOIDC, refused: OAuthError): void {
-      if (!isPending(ctx, refused.error)) recordRefusedToken(ctx, refused);
+    token_refused(request: EngineRequest, refused: OAuthError): void {
+      if (!isPending(request, refused.error)) recordRefusedToken(request, refused);
     },
   };
   provider.on('grant.success', (ctx) => {
-    const { credential, issued } = requestOf(ctx);
+    const request = engineRequestOf(ctx);
+    const { credential, issued } = request;
     // Of a grant type of the host.
     const { AccessToken: token, ClientCredentials: own } = ctx.oidc.entities;
     const { clientId } = ctx.oidc.client!;
@@ -50,87 +44,79 @@ export function recordEvents(
     const userId = issued?.grant?.user.id ?? token?.accountId;
     const grantId = issued?.grant?.id ?? token?.grantId;
     const about = { clientId, userId, grantId, resource };
-    record(ctx, {
+    record(request, {
       type: 'token_issued',
       ...about,
-      grantType: grantTypeOf(ctx)!,
+      grantType: grantTypeOf(request)!,
       server: credential?.server,
     });
-    recordReuse(ctx);
+    recordReuse(request);
     if (userId !== undefined && grantId !== undefined)
       appUsed({ id: grantId, userId, clientId }, credential?.grant.createdAt ?? now());
   });
   provider.on('server_error', (ctx, failure) => {
-    requestOf(ctx).failure = failure;
-    if (requestOf(ctx).endpoint.refusals?.record !== 'token_refused') return;
-    recordRefusedToken(ctx, {
+    const request = engineRequestOf(ctx);
+    request.failure = failure;
+    if (request.endpoint.refusals?.record !== 'token_refused') return;
+    recordRefusedToken(request, {
       error: errorOfFailure(failure),
-      reason: `the server failed; see ${requestIdOf(requestOf(ctx).host)} in its log`,
+      reason: `the server failed; see ${requestIdOf(request.host)} in its log`,
     });
   });
   for (const { refusals } of endpoints)
     if (refusals)
       provider.on(refusals.event as 'authorization.error', (ctx, error) => {
-        const refused = refuse(ctx, error);
-        if (refusals.record) records[refusals.record](ctx, refused);
+        const request = engineRequestOf(ctx);
+        request.refused = { error: error.error, reason: reasonOf(request, ctx, error) };
+        if (error instanceof TooManyAttempts) ctx.set('Retry-After', String(error.retryAfter));
+        if (refusals.record) records[refusals.record](request, request.refused);
       });
   provider.on('grant.revoked', (ctx, grantId) => {
-    requestOf(ctx).revokedGrantId = grantId;
-    const about = { clientId: clientIdOf(ctx), userId: grantOf(ctx)?.userId, grantId };
-    record(ctx, { type: 'tokens_revoked', target: 'grant', ...about });
-    recordReuse(ctx);
+    const request = engineRequestOf(ctx);
+    request.revokedGrantId = grantId;
+    const about = { clientId: clientIdOf(request), userId: grantOf(request)?.userId, grantId };
+    record(request, { type: 'tokens_revoked', target: 'grant', ...about });
+    recordReuse(request);
   });
-  provider.on('access_token.destroyed', recordRevokedToken);
-  provider.on('client_credentials.destroyed', recordRevokedToken);
+  onTokenDestroyed(provider, (request, token) => {
+    const { accountId: userId, grantId } = token as Partial<AccessToken>;
+    const about = { clientId: token.clientId, userId, grantId };
+    record(request, { type: 'tokens_revoked', target: 'token', ...about });
+  });
 
-  function record(ctx: KoaContextWithOIDC, event: AuditEvent): void {
-    audit.record(event, originOf(requestOf(ctx).host));
+  function record(request: EngineRequest | undefined, event: AuditEvent): void {
+    audit.record(event, request && originOf(request.host));
   }
 
   /** A spent refresh token that was presented within the grace. */
-  function recordReuse(ctx: KoaContextWithOIDC): void {
-    const { credential, reused } = requestOf(ctx);
+  function recordReuse(request: EngineRequest): void {
+    const { credential, reused } = request;
     if (!credential || !reused) return;
     const { clientId, id: grantId, userId } = credential.grant;
     const resource = besidesDefault(credential.resource, provider.issuer);
-    record(ctx, { type: 'refresh_token_reused', clientId, userId, grantId, resource, ...reused });
+    record(request, { type: 'refresh_token_reused', clientId, userId, grantId, resource, ...reused });
   }
 
-  function recordRefusedToken(ctx: KoaContextWithOIDC, refused: OAuthError): void {
-    const about = { clientId: clientIdOf(ctx), userId: grantOf(ctx)?.userId, grantType: grantTypeOf(ctx) };
-    record(ctx, { type: 'token_refused', ...about, ...refused });
+  function recordRefusedToken(request: EngineRequest, refused: OAuthError): void {
+    const userId = grantOf(request)?.userId;
+    const about = { clientId: clientIdOf(request), userId, grantType: grantTypeOf(request) };
+    record(request, { type: 'token_refused', ...about, ...refused });
   }
 
-  function recordRefusedAuthorization(ctx: KoaContextWithOIDC, refused: OAuthError): void {
+  function recordRefusedAuthorization(request: EngineRequest, refused: OAuthError): void {
     // The browser sends this request again; the audit record is written for that one.
-    if (requestOf(ctx).mustRestart) return;
-    const { account, session } = ctx.oidc;
+    if (request.mustRestart) return;
+    const { account, session } = request.oidc!;
     const userId = account?.accountId ?? session?.accountId;
-    record(ctx, { type: 'authorization_refused', clientId: clientIdOf(ctx), userId, ...refused });
-  }
-
-  // The engine emits this event for a token that its client has revoked, without a context.
-  function recordRevokedToken(token: AccessToken | ClientCredentials): void {
-    const { accountId: userId, grantId } = token as Partial<AccessToken>;
-    const host = currentRequest()?.host;
-    audit.record(
-      { type: 'tokens_revoked', target: 'token', clientId: token.clientId, userId, grantId },
-      host && originOf(host),
-    );
+    record(request, { type: 'authorization_refused', clientId: clientIdOf(request), userId, ...refused });
   }
 }
 
-/** Keeps the OAuth error of a request, and sets the header field of the response that belongs to it. */
-function refuse(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): OAuthError {
-  if (error instanceof TooManyAttempts) ctx.set('Retry-After', String(error.retryAfter));
-  return (requestOf(ctx).refused = { error: error.error, reason: reasonOf(ctx, error) });
-}
-
-function reasonOf(ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
-  const refusal = error instanceof errors.InvalidClientAuth ? assertionRefusal(ctx) : undefined;
+function reasonOf(request: EngineRequest, ctx: KoaContextWithOIDC, error: errors.OIDCProviderError): string {
+  const refusal = error instanceof errors.InvalidClientAuth ? assertionRefusal(request) : undefined;
   if (refusal) return refusal.reason;
-  if (disabledClientId(requestOf(ctx)) !== undefined) return 'the app is disabled';
-  const { expiredSecret } = requestOf(ctx);
+  if (disabledClientId(request) !== undefined) return 'the app is disabled';
+  const { expiredSecret } = request;
   if (error instanceof errors.InvalidClientAuth && expiredSecret) return expiredReason(expiredSecret);
   if (error instanceof errors.InvalidRedirectUri) return redirectUriReason(ctx, error);
   if (error.error_detail !== undefined) return error.error_detail;

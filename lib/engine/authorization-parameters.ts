@@ -3,15 +3,17 @@ import type { ParsedUrlQuery } from 'node:querystring';
 
 import type { Context } from 'koa';
 
-import { separatedScope } from './request-parameters.ts';
 import type { NameResources } from './resource-parameter.ts';
-import { requestOf } from './request.ts';
+import type { EngineRequest } from './request.ts';
 
 // No response mode or type of the engine, so it answers `unsupported_response_mode` or `unsupported_response_type`.
 const UNSUPPORTED = 'unsupported';
 
 /** The response mode `form_post` of this server, whose page is one of its pages: the engine's own cannot be replaced under its name. */
 export const POSTED = 'gatehouse.form_post';
+
+/** The parameter with the proof that the user has just answered the request; in its URL also where the others are not. */
+export const PROOF = 'consent_proof';
 
 /** The parameters of OpenID Connect Core 1.0 section 3.1.2.1 that a request without a sign-in has not. */
 const SIGN_IN_ONLY: ReadonlySet<string> = new Set([
@@ -32,7 +34,7 @@ export function withoutSignInParameters(form: URLSearchParams): URLSearchParams 
 }
 
 /** What {@link readAuthorizationParameters} takes. */
-export interface ReadParameters {
+export interface ParameterChanges {
   /** Whether the pages have one that posts the response. */
   readonly canPost: boolean;
   readonly nameResources: NameResources | undefined;
@@ -55,23 +57,33 @@ export interface ReadParameters {
  *
  * The prompt `select_account` is `login`: a browser has one login session, and the user who logs in is the selected one.
  */
-export function readAuthorizationParameters(ctx: Context, options: ReadParameters): void {
+export function readAuthorizationParameters(
+  request: EngineRequest,
+  ctx: Context,
+  options: ParameterChanges,
+): void {
   const adapted = adaptAuthorization(ctx.query, options);
   if (adapted !== ctx.query) ctx.query = adapted;
-  requestOf(ctx).parameters = ctx.query;
+  request.parameters = ctx.query;
+  const { [PROOF]: proof } = ctx.query;
+  if (typeof proof === 'string') request.proof = proof;
 }
 
 /** The same for those of a form. Returns the form that the engine gets. */
-export function readAuthorizationForm(ctx: Context, form: string, options: ReadParameters): string {
+export function readAuthorizationForm(
+  request: EngineRequest,
+  form: string,
+  options: ParameterChanges,
+): string {
   const parameters = adaptAuthorization(parse(form), options);
-  requestOf(ctx).parameters = parameters;
+  request.parameters = parameters;
   return stringify(parameters);
 }
 
 /** Returns `query` itself where nothing is changed. */
 function adaptAuthorization(
   query: ParsedUrlQuery,
-  { canPost, nameResources, openHint, signIn }: ReadParameters,
+  { canPost, nameResources, openHint, signIn }: ParameterChanges,
 ): ParsedUrlQuery {
   const {
     id_token_hint: hint,
@@ -101,6 +113,11 @@ function adaptAuthorization(
   if (!isChanged) return query;
   const kept = Object.entries(query).filter(([name]) => !isRemoved(name));
   return { ...Object.fromEntries(kept), ...changed };
+}
+
+/** The names in a parameter `scope`, separated by one blank each. */
+export function separatedScope(scope: string): string {
+  return scope.split(' ').filter(Boolean).join(' ');
 }
 
 function isOfSignIn(name: string): boolean {

@@ -1,15 +1,16 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import type { JWTPayload } from 'jose';
-import { errors, Provider } from 'oidc-provider';
-import type { Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import { errors } from 'oidc-provider';
+import type { Configuration, Provider } from 'oidc-provider';
 
 import { ASSERTION_ALGORITHMS } from '../clients/public-keys.ts';
 import type { KeySet, RemoteKeys } from '../clients/remote-keys.ts';
 import { now } from '../contracts/clock.ts';
 import type { Client, ClientStore, Seconds } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
-import { currentRequest, disabledClientId, requestOf } from './request.ts';
-import type { PresentedAssertion } from './request.ts';
+import { replaceReplayDetection } from './calls-without-context.ts';
+import { disabledClientId } from './outcome.ts';
+import type { EngineRequest, PresentedAssertion } from './request.ts';
 
 /*
  * Client assertions: JWTs that a client signs with its private key, instead of sending a secret (`private_key_jwt`, RFC 7523
@@ -18,10 +19,10 @@ import type { PresentedAssertion } from './request.ts';
 
 // How far ahead the expiry of an assertion may be. It bounds how long one that was intercepted and not used can be used,
 // and how many used ones are stored. Libraries make assertions for a minute to an hour.
-const LONGEST_LIFETIME: Seconds = 3600;
+export const LONGEST_LIFETIME: Seconds = 3600;
 
 // For clients whose clock differs: the engine's default for the same purpose.
-const CLOCK_TOLERANCE: Seconds = 15;
+export const CLOCK_TOLERANCE: Seconds = 15;
 
 // How much longer a used assertion is stored than it is valid, because the clocks of nodes differ.
 const NODE_TOLERANCE: Seconds = 300;
@@ -42,18 +43,17 @@ export const ASSERTION_CONFIGURATION: Configuration = {
  * once would both be accepted.
  */
 export function refuseReplays(provider: Provider, clients: Pick<ClientStore, 'redeemAssertion'>): void {
-  provider.ReplayDetection.unique = async (clientId, id, expiresAt) => {
+  replaceReplayDetection(provider, async (request, { clientId, expiresAt, id }) => {
     const until = Math.ceil(expiresAt) + NODE_TOLERANCE;
     const hash = hashCredential(JSON.stringify([clientId, id]));
     const isFirst = await clients.redeemAssertion(hash, until);
-    const request = currentRequest();
     if (!isFirst && request?.assertion) request.assertion = { ...request.assertion, isReplayed: true };
     return isFirst;
-  };
+  });
 }
 
 /**
- * The assertion that the current request presents for a client, with the keys to verify it by. `undefined`: it presents none.
+ * The assertion that a request presents for a client, with the keys to verify it by. `undefined`: it presents none.
  *
  * Called when the engine looks for the client, because only then are keys fetched: for a client that exists, has an URL of keys,
  * and is named by an assertion.
@@ -63,14 +63,15 @@ export function refuseReplays(provider: Provider, clients: Pick<ClientStore, 're
  * @throws TooManyAttemptsError when too many requests wait for keys
  */
 export async function presentedAssertion(
+  request: EngineRequest,
   { keys }: Pick<Client, 'keys'>,
-  { address, remoteKeys }: { readonly address: string; readonly remoteKeys: RemoteKeys },
+  remoteKeys: RemoteKeys,
 ): Promise<PresentedAssertion | undefined> {
-  const value = assertionIn(Provider.ctx);
+  const value = assertionIn(request);
   if (value === undefined) return undefined;
   if (!keys) return refused('the client has no keys');
   const keyId = keyIdOf(value);
-  const found = 'jwks' in keys ? keys.jwks : await remoteKeys.find(keys.jwksUri, keyId, address);
+  const found = 'jwks' in keys ? keys.jwks : await remoteKeys.find(keys.jwksUri, keyId, request.host.ip);
   if (!('keys' in found)) return refused(`the keys of the client could not be fetched: ${found.problem}`);
   const problem = keyMistake(found, keyId);
   return problem === undefined ? { keys: found, problem, isReplayed: false } : refused(problem);
@@ -100,13 +101,12 @@ export interface AssertionRefusal {
  * The description depends on the assertion alone until its signature was verified: it is the same for a client that does not
  * exist.
  */
-export function assertionRefusal(ctx: KoaContextWithOIDC): AssertionRefusal | undefined {
-  const value = assertionIn(ctx);
+export function assertionRefusal(request: EngineRequest): AssertionRefusal | undefined {
+  const value = assertionIn(request);
   if (value === undefined) return undefined;
-  const request = requestOf(ctx);
   const { assertion, client } = request;
   if (assertion?.isReplayed) return alike(REPLAYED);
-  const mistake = mistakeIn(value, ctx.oidc.clientJwtAuthExpectedAudience());
+  const mistake = mistakeIn(value, request.oidc!.clientJwtAuthExpectedAudience());
   if (mistake !== undefined) return alike(mistake);
   if (disabledClientId(request) !== undefined)
     return { description: UNVERIFIED, reason: 'the app is disabled' };
@@ -125,8 +125,8 @@ function alike(text: string): AssertionRefusal {
   return { description: text, reason: text };
 }
 
-function assertionIn(ctx: KoaContextWithOIDC | undefined): string | undefined {
-  const value = ctx?.oidc?.params?.['client_assertion'];
+function assertionIn(request: EngineRequest): string | undefined {
+  const value = request.oidc?.params?.['client_assertion'];
   return typeof value === 'string' ? value : undefined;
 }
 

@@ -39,9 +39,9 @@ export function engineConfiguration(
       'client_secret_basic',
       'client_secret_post',
       'none',
-      ...(clients.keys ? (['private_key_jwt'] as const) : []),
+      ...(clients.privateKeyJwt ? (['private_key_jwt'] as const) : []),
     ],
-    ...(clients.keys ? ASSERTION_CONFIGURATION : {}),
+    ...(clients.privateKeyJwt ? ASSERTION_CONFIGURATION : {}),
     clientDefaults: {
       grant_types: ['authorization_code', 'refresh_token'],
       response_types: ['code'],
@@ -63,7 +63,7 @@ export function engineConfiguration(
       IdToken: tokens.lifetimes.accessToken,
     },
     pkce: { required: (_ctx, client) => clients.requirePkce || client.clientAuthMethod === 'none' },
-    // `withCors` in response.ts decides instead: the engine would refuse the whole request, and its answer would reveal which
+    // `withCors` in corrections.ts decides instead: the engine would refuse the whole request, and its answer would reveal which
     // clients exist.
     clientBasedCORS: () => true,
     renderError: createRenderError(pages),

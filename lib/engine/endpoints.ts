@@ -1,5 +1,3 @@
-import type { KoaContextWithOIDC } from 'oidc-provider';
-
 import type { RequestCounter } from '../contracts/server-parts.ts';
 import type { LoggedEndpoint } from '../contracts/operation.ts';
 
@@ -56,8 +54,8 @@ export interface EndpointRule extends LoggedEndpoint {
   readonly grantType: GrantTypeOfRequests | undefined;
   /** Whether a client ends a token by a request. */
   readonly endsTokens: boolean;
-  /** Changes the engine's response of status 200. */
-  complete?(ctx: KoaContextWithOIDC): void;
+  /** Members of the engine's response of a success, which it leaves out or has other values for. */
+  readonly adds?: Readonly<Record<string, unknown>>;
   /** The metric of its requests. */
   readonly counter?: RequestCounter;
 }
@@ -65,10 +63,10 @@ export interface EndpointRule extends LoggedEndpoint {
 interface ReadParameters {
   readonly from: 'query' | 'form';
   /**
-   * What they ask for. `authorization`: RFC 6749 section 4.1.1. `access`: the same without a response to a redirect URI, and without a
-   * sign-in. `grant`: tokens. `token`: what is to be done with a token.
+   * The kind of the request. `authorization`: RFC 6749 section 4.1.1. `authorization_without_redirect`: the same without a response to a
+   * redirect URI, and without a login. `token`: RFC 6749 section 3.2. `issued_token`: about a token that was issued.
    */
-  readonly as: 'authorization' | 'access' | 'grant' | 'token';
+  readonly kind: 'authorization' | 'authorization_without_redirect' | 'token' | 'issued_token';
 }
 
 type GrantTypeOfRequests = { readonly isSent: true } | { readonly isSent: false; readonly name: string };
@@ -128,7 +126,7 @@ export const ENDPOINTS = {
     path: PATHS.authorization,
     engineRoute: 'authorization',
     callers: 'browsers',
-    reads: { from: 'query', as: 'authorization' },
+    reads: { from: 'query', kind: 'authorization' },
     readableFrom: undefined,
     findsUnstoredClients: true,
     success: undefined,
@@ -142,7 +140,7 @@ export const ENDPOINTS = {
     path: PATHS.token,
     engineRoute: 'token',
     callers: 'clients',
-    reads: { from: 'form', as: 'grant' },
+    reads: { from: 'form', kind: 'token' },
     readableFrom: 'origins of the client',
     findsUnstoredClients: false,
     success: { level: 'info', outcome: 'issued' },
@@ -156,17 +154,15 @@ export const ENDPOINTS = {
     path: PATHS.revocation,
     engineRoute: 'revocation',
     callers: 'clients',
-    reads: { from: 'form', as: 'token' },
+    reads: { from: 'form', kind: 'issued_token' },
     readableFrom: 'nowhere',
     findsUnstoredClients: false,
     success: { level: 'info', outcome: 'answered' },
     refusals: { event: 'revocation.error', record: undefined },
     grantType: undefined,
     endsTokens: true,
-    // RFC 7009 does not define the body; clients that parse each response as JSON fail on an empty one.
-    complete(ctx) {
-      ctx.body = {};
-    },
+    // The engine's body is empty (actions/revocation.js), and RFC 7009 defines none; clients that parse each response as JSON fail on that.
+    adds: {},
   },
   introspection: {
     ...OF_ENGINE,
@@ -174,7 +170,7 @@ export const ENDPOINTS = {
     path: PATHS.introspection,
     engineRoute: 'introspection',
     callers: 'clients',
-    reads: { from: 'form', as: 'token' },
+    reads: { from: 'form', kind: 'issued_token' },
     readableFrom: 'nowhere',
     findsUnstoredClients: false,
     success: { level: 'debug', outcome: 'answered' },

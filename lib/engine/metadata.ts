@@ -28,7 +28,7 @@ export function serverMetadata(
 ): Record<string, unknown> {
   const members = Object.fromEntries(SUPPORTED_MEMBERS.map((name) => [name, announced[name]]));
   const secret = ['client_secret_basic', 'client_secret_post'];
-  const confidential = clients.keys ? [...secret, 'private_key_jwt'] : secret;
+  const confidential = clients.privateKeyJwt ? [...secret, 'private_key_jwt'] : secret;
   const algorithms = announced['token_endpoint_auth_signing_alg_values_supported'];
   return {
     ...members,
@@ -37,7 +37,7 @@ export function serverMetadata(
     scopes_supported: [...scopes.keys(), 'offline_access'],
     revocation_endpoint_auth_methods_supported: [...confidential, 'none'],
     introspection_endpoint_auth_methods_supported: confidential,
-    ...(clients.keys && {
+    ...(clients.privateKeyJwt && {
       token_endpoint_auth_signing_alg_values_supported: algorithms,
       revocation_endpoint_auth_signing_alg_values_supported: algorithms,
       introspection_endpoint_auth_signing_alg_values_supported: algorithms,

@@ -6,8 +6,9 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
 import type { KeySet } from '../clients/remote-keys.ts';
 import type { Client } from '../contracts/index.ts';
+import { adapterOf } from './calls-without-context.ts';
+import type { Model } from './calls-without-context.ts';
 import type { EnginePart } from './part.ts';
-import { currentRequest } from './request.ts';
 
 /** Maps the engine's models to the storage. Any operation that no module has given throws. */
 export function createAdapterFactory(
@@ -15,11 +16,11 @@ export function createAdapterFactory(
   kinds: ClientKinds,
   parts: readonly EnginePart[],
 ): AdapterFactory {
-  const models: Record<string, Partial<Adapter>> = Object.assign(
-    { Client: clientAdapter(clients, kinds) },
+  const models: Record<string, Model> = Object.assign(
+    { Client: clientModel(clients, kinds, parts) },
     ...parts.map((part) => part.models),
   );
-  return (model) => ({ ...unsupported(model), ...models[model] });
+  return (model) => ({ ...unsupported(model), ...adapterOf(models[model] ?? {}) });
 }
 
 function unsupported(model: string): Adapter {
@@ -43,9 +44,13 @@ function unsupported(model: string): Adapter {
 const UNUSABLE_SECRET = randomBytes(32).toString('base64url');
 
 /**
- * Clients as metadata (RFC 7591 section 2). The engine builds a client from it once (see `cacheBuiltClients` in provider.ts).
+ * Clients as metadata (RFC 7591 section 2). The engine builds a client from it once (see `createFindClient` in provider.ts).
  */
-function clientAdapter(clients: Pick<ClientDirectory, 'find'>, kinds: ClientKinds): Partial<Adapter> {
+function clientModel(
+  clients: Pick<ClientDirectory, 'find'>,
+  kinds: ClientKinds,
+  parts: readonly EnginePart[],
+): Model {
   // Without its feature, the engine does not know a grant type; the tokens that clients have can still be refreshed.
   const grantTypes = ({ grantType }: Client): readonly string[] => [
     ...(kinds.on.get(grantType)?.grantTypes ?? []),
@@ -53,12 +58,12 @@ function clientAdapter(clients: Pick<ClientDirectory, 'find'>, kinds: ClientKind
   ];
 
   return {
-    async find(id) {
+    async find(request, id) {
       const stored = await clients.find(id);
       if (!stored || stored.client.disabled) return undefined;
-      const request = currentRequest();
       const keys = request?.clientId === id ? request.assertion?.keys : undefined;
-      return toMetadata(stored.client, grantTypes, keys);
+      const further = parts.map((part) => part.clientMetadata?.(stored.client));
+      return Object.assign(toMetadata(stored.client, grantTypes, keys), ...further) as AdapterPayload;
     },
   };
 }

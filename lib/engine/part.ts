@@ -1,16 +1,18 @@
-import type { Adapter, Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { AdapterPayload, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 
-import type { StoredClient } from '../contracts/index.ts';
-import type { KnownGrant } from './grant-types.ts';
-import type { EngineRequest } from './request.ts';
+import type { Client, StoredClient } from '../contracts/index.ts';
+import type { Model } from './calls-without-context.ts';
+import type { EngineRequest, KnownGrant } from './request.ts';
 
 /** What a module adds to the engine: its models on the storage, its settings and its grants. */
 export interface EnginePart {
   /** By the engine's name of the model. An operation that is not listed is refused. */
-  readonly models?: Readonly<Record<string, Partial<Adapter>>>;
+  readonly models?: Readonly<Record<string, Model>>;
   /** Its `features`, `routes` and `ttl` are joined with those of the other parts. */
   readonly configuration?: Configuration;
   readonly grants?: readonly GrantType[];
+  /** What the engine knows of a client besides (RFC 7591 section 2). It is asked again when the client was changed. */
+  readonly clientMetadata?: (client: Client) => AdapterPayload;
 }
 
 /** A grant of the token endpoint. The engine has authenticated the client, and checked that it may use the grant. */

@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import compose from 'koa-compose';
 import { errors, Provider } from 'oidc-provider';
 import type { Client, ExternalSigningKey } from 'oidc-provider';
 
@@ -16,38 +17,15 @@ import { silenceBodyWarning } from './body-warning.ts';
 import { createAdapterFactory } from './models.ts';
 import type { ClientKinds } from '../contracts/client-kinds.ts';
 import type { EndpointRule } from './endpoints.ts';
-import { knowGrants } from './grant-types.ts';
 import type { EnginePart, GrantType, AuthenticatedTokenRequest } from './part.ts';
 import { postResponses } from './posted-response.ts';
 import { preventOpenRedirects } from './render-error.ts';
-import { currentRequest, requestedGrantType, requestOf } from './request.ts';
-import { TooManyAttempts } from './response.ts';
-
-/**
- * Holds the engine of a server. The engine reads its signing keys only when it is made, so a new one is made when they change;
- * requests that are under way continue with the engine that they started with.
- */
-export class Engine {
-  #make: (() => Provider) | undefined;
-  #provider: Provider | undefined;
-
-  /** Makes the first engine. Separate from the constructor, because the pages need this object and `make` needs the pages. */
-  start(make: () => Provider): void {
-    this.#make = make;
-    this.#provider = make();
-  }
-
-  /** Makes a new engine for later requests. Does nothing before `start`. */
-  restart(): void {
-    if (this.#make) this.#provider = this.#make();
-  }
-
-  /** The current engine. Bound, so that it can be passed as a function. @throws Error before `start` */
-  readonly provider = (): Provider => {
-    if (!this.#provider) throw new Error('The engine was used before it was started');
-    return this.#provider;
-  };
-}
+import { replaceClientCalls } from './calls-without-context.ts';
+import type { ClientCalls } from './calls-without-context.ts';
+import { requestedGrantType } from './outcome.ts';
+import { TooManyAttempts } from './refusals.ts';
+import { engineRequestOf } from './request.ts';
+import type { EngineRequest, RunningEngine } from './request.ts';
 
 /** The parts of the server that the engine needs besides the options. */
 export interface ProviderParts {
@@ -70,12 +48,12 @@ export interface ProviderParts {
  * Makes the engine from its settings and those that the modules add, overrides what its configuration has no option for, and
  * subscribes to its events.
  */
-export function createProvider(
+export function createEngine(
   options: ResolvedOptions,
   parts: ProviderParts,
   added: readonly EnginePart[],
-): Provider {
-  const { appUsed, audit, clients, endpoints, limiter } = parts;
+): RunningEngine {
+  const { appUsed, audit, clients, endpoints } = parts;
   silenceBodyWarning();
   const provider = new Provider(options.issuer, {
     ...joinConfigurations(engineConfiguration(options, parts), [
@@ -86,11 +64,42 @@ export function createProvider(
     jwks: { keys: [...parts.signingKeys()] },
   });
 
-  // Secrets are stored as hashes, and several are valid at once; the engine would compare one plain value. Its author
-  // recommends this override (panva/node-oidc-provider#631).
-  provider.Client.prototype.compareClientSecret = async function compareClientSecret(presented) {
-    const { clientId } = this;
-    const request = currentRequest()!;
+  replaceClientCalls(provider, {
+    find: createFindClient(provider, clients, parts.remoteKeys),
+    hasSecret: createHasSecret(parts),
+    allowsGrantType,
+  });
+  if (parts.remoteKeys) refuseReplays(provider, options.storage.clients);
+
+  // The engine builds URLs from the `Host` header, which the caller chooses; this builds them from the issuer.
+  provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);
+
+  // `Secure` cookies follow the issuer's scheme, because a TLS proxy may forward requests to this process without TLS.
+  Object.defineProperty(provider.request, 'secure', { value: options.secure });
+
+  acceptIdTokensAlone(provider);
+  const grants = added.flatMap((part) => part.grants ?? []);
+  for (const grant of grants) registerGrant(provider, grant);
+  preventOpenRedirects(provider);
+  postResponses(provider, parts.pages);
+  recordEvents(provider, audit, { appUsed, endpoints });
+  options.onProvider?.(provider);
+  return {
+    provider,
+    run: compose([...provider.middleware]),
+    grants: new Map(grants.map((grant) => [grant.name, grant])),
+  };
+}
+
+/**
+ * Secrets are stored as hashes, and several are valid at once; the engine would compare one plain value. Its author recommends to replace
+ * that (panva/node-oidc-provider#631).
+ */
+function createHasSecret({
+  clients,
+  limiter,
+}: Pick<ProviderParts, 'clients' | 'limiter'>): ClientCalls['hasSecret'] {
+  return async function hasSecret(request, { clientId }, presented) {
     const { client: stored, host } = request;
     // The engine authenticates the client that it has looked up just before.
     if (stored?.client.id !== clientId) return false;
@@ -105,26 +114,6 @@ export function createProvider(
       throw TooManyAttempts.instead(error);
     }
   };
-
-  provider.Client.prototype.grantTypeAllowed = grantTypeAllowed;
-  cacheBuiltClients(provider, clients, parts.remoteKeys);
-  if (parts.remoteKeys) refuseReplays(provider, options.storage.clients);
-
-  // The engine builds URLs from the `Host` header, which the caller chooses; this builds them from the issuer.
-  provider.OIDCContext.prototype.urlFor = (name, values) => provider.urlFor(name, values);
-
-  // `Secure` cookies follow the issuer's scheme, because a TLS proxy may forward requests to this process without TLS.
-  Object.defineProperty(provider.request, 'secure', { value: options.secure });
-
-  acceptIdTokensAlone(provider);
-  const grants = added.flatMap((part) => part.grants ?? []);
-  knowGrants(provider, grants);
-  for (const grant of grants) registerGrant(provider, grant);
-  preventOpenRedirects(provider);
-  postResponses(provider, parts.pages);
-  recordEvents(provider, audit, { appUsed, endpoints });
-  options.engine?.(provider);
-  return provider;
 }
 
 function routesOf(endpoints: readonly EndpointRule[]): Record<string, string> {
@@ -137,11 +126,12 @@ function routesOf(endpoints: readonly EndpointRule[]): Record<string, string> {
  * To a grant type that the client may not use, the engine itself answers `invalid_request` (actions/token.js,
  * actions/authorization/client.js). RFC 6749 section 5.2 has a code for it.
  *
- * @throws UnauthorizedClient when the current request asks for it
+ * @throws UnauthorizedClient when the request asks for it. Not for a grant type that this server does not have, by which `grantTypeOf` of
+ * outcome.ts asks
  */
-function grantTypeAllowed(this: Client, type: string): boolean {
-  if (this.grantTypes?.includes(type)) return true;
-  if (Provider.ctx && type === requestedGrantType(Provider.ctx)) {
+function allowsGrantType(request: EngineRequest | undefined, { grantTypes }: Client, type: string): boolean {
+  if (grantTypes?.includes(type)) return true;
+  if (request && type === requestedGrantType(request)) {
     throw new errors.UnauthorizedClient(
       'this client may not use this grant type',
       'requested grant type is not allowed for this client',
@@ -167,7 +157,7 @@ function acceptIdTokensAlone({ IdToken }: Provider): void {
 function registerGrant(provider: Provider, { handle, name, parameters }: GrantType): void {
   provider.registerGrantType(
     name,
-    async (ctx) => handle(ctx, requestOf(ctx) as AuthenticatedTokenRequest),
+    async (ctx) => handle(ctx, engineRequestOf(ctx) as AuthenticatedTokenRequest),
     [...parameters],
     // Several resources are `invalid_target` (RFC 8707 section 2), not `invalid_request`.
     ['resource'],
@@ -181,19 +171,18 @@ function registerGrant(provider: Provider, { handle, name, parameters }: GrantTy
  * Disabled clients are hidden from the engine. Those that are not stored are found where a request may begin with them. A client has one method of authentication for the engine, so a
  * client with keys and secrets is built for the method that the request uses.
  */
-function cacheBuiltClients(
-  provider: Provider,
+function createFindClient(
+  { Client }: Provider,
   clients: ClientDirectory,
   remoteKeys: RemoteKeys | undefined,
-): void {
-  const build = provider.Client.find.bind(provider.Client);
+): ClientCalls['find'] {
+  const build = Client.find.bind(Client);
   // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again. And
   // by the keys that it was built with, because those of a URL change by themselves.
   const built = new WeakMap<StoredClient, Map<KeySet | undefined, Client>>();
 
-  provider.Client.find = async function find(id) {
+  return async function find(request, id) {
     if (typeof id !== 'string' || id === '') return undefined;
-    const request = currentRequest();
     if (request) request.clientId ??= id;
     const stored = request?.endpoint.findsUnstoredClients
       ? await resolveClient(clients, id, request.host)
@@ -206,10 +195,11 @@ function cacheBuiltClients(
     if (request && !request.endpoint.findsUnstoredClients && !clients.isStored(stored)) return undefined;
     // Only of the client that authenticates, not of one whose token is introspected.
     const isCaller = request?.clientId === id;
-    if (remoteKeys && isCaller) request.assertion = await assertionOf(stored, remoteKeys, request.host);
+    if (remoteKeys && isCaller) request.assertion = await assertionOf(request, stored, remoteKeys);
     const keys = isCaller ? request.assertion?.keys : undefined;
     const forms = built.get(stored) ?? new Map<KeySet | undefined, Client>();
     built.set(stored, forms);
+    // It reads the client again by the model of clients (models.ts), which takes the keys from the request.
     const client = forms.get(keys) ?? (await build(id));
     if (client) forms.set(keys, client);
     return client;
@@ -218,12 +208,12 @@ function cacheBuiltClients(
 
 /** @throws TooManyAttempts for the response, when too many requests wait for keys */
 async function assertionOf(
+  request: EngineRequest,
   { client }: StoredClient,
   remoteKeys: RemoteKeys,
-  { ip: address }: Context,
 ): ReturnType<typeof presentedAssertion> {
   try {
-    return await presentedAssertion(client, { address, remoteKeys });
+    return await presentedAssertion(request, client, remoteKeys);
   } catch (error) {
     throw TooManyAttempts.instead(error, 'requests that wait for the keys of clients');
   }

@@ -5,20 +5,21 @@ import type { Configuration, ErrorOut, KoaContextWithOIDC, Provider } from 'oidc
 import { mayRedirect } from '../clients/redirect-uris.ts';
 import type { PageError, Pages } from '../contracts/index.ts';
 import { GatehouseError, InteractionExpiredError, TooManyAttemptsError } from '../errors.ts';
-import { requestIdOf } from '../http/request-id.ts';
+import { requestIdOf } from '../http/request.ts';
 import { isUnavailable } from '../http/unavailable.ts';
-import { requestOf } from './request.ts';
+import { engineRequestOf } from './request.ts';
+import type { EngineRequest } from './request.ts';
 
 /** Renders the engine's errors: a page for users, and JSON at the endpoints for clients whatever their `Accept` field says. */
 export function createRenderError(pages: Pages): NonNullable<Configuration['renderError']> {
   return async (ctx, out, error) => {
-    const request = requestOf(ctx);
+    const request = engineRequestOf(ctx);
     if (request.endpoint.callers === 'clients') {
       ctx.body = out;
       return;
     }
     const { host } = request;
-    // The response is a redirect to the same URL (see mount.ts).
+    // The response is a redirect to the same URL (see corrections.ts).
     if (request.mustRestart) return;
     request.hasPage = true;
     await showError(pages, host, error, {
@@ -76,16 +77,17 @@ export function clientErrorStatus(error: unknown): number | undefined {
  */
 export function preventOpenRedirects(provider: Provider): void {
   provider.on('authorization.error', (ctx: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
-    const { client, consent, isDenied } = requestOf(ctx);
+    const request = engineRequestOf(ctx);
+    const { client, consent, isDenied } = request;
     // The user has pressed the button on the page, which has named where it leads.
     if (isDenied) return;
     const uri = String(ctx.oidc.params?.['redirect_uri']);
-    const isKnown = ctx.oidc.session?.accountId !== undefined || isSilent(ctx);
+    const isKnown = ctx.oidc.session?.accountId !== undefined || isSilent(request);
     if (!client || !mayRedirect(client.client, uri, { consent, isKnown })) error.allow_redirect = false;
   });
 }
 
-function isSilent(ctx: KoaContextWithOIDC): boolean {
-  const prompt = requestOf(ctx).parameters?.['prompt'];
+function isSilent({ parameters }: EngineRequest): boolean {
+  const prompt = parameters?.['prompt'];
   return typeof prompt === 'string' && prompt.split(' ').includes('none');
 }

@@ -1,35 +1,37 @@
-import { randomUUID } from 'node:crypto';
-
 import type { Context } from 'koa';
-import type { KoaContextWithOIDC } from 'oidc-provider';
 
-import type { VerifyAccessToken } from '../contracts/index.ts';
 import { BodyError } from '../errors.ts';
 import { FORM, JSON_TYPE, readBody, textOf } from '../http/body.ts';
 import { countMembers, parseJson, refuseDuplicates } from '../http/json.ts';
 import { exceedsParameters, MOST_PARAMETERS } from '../http/query.ts';
 import { isUnavailable } from '../http/unavailable.ts';
-import type { TokenForm } from '../features/tokens.ts';
-import { originOf } from '../http/request-id.ts';
-import { requestOf } from './request.ts';
-import { answerUnavailable } from './response.ts';
-import { readAuthorizationForm, withoutSignInParameters } from './authorization-parameters.ts';
-import type { ReadParameters } from './authorization-parameters.ts';
-import { clientOfHeader, hasScope, objectToForm, separateScopes } from './request-parameters.ts';
+import { challengeBasic } from './corrections.ts';
+import { answerUnavailable, refuse } from './refusals.ts';
+import type { EngineRequest } from './request.ts';
+import {
+  readAuthorizationForm,
+  separatedScope,
+  withoutSignInParameters,
+} from './authorization-parameters.ts';
+import type { ParameterChanges } from './authorization-parameters.ts';
+import type { UnwrapToken } from './unwrap-token.ts';
 
 // The limit is the engine's own (shared/selective_body.js).
-const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
+export const RULES = { limit: 56 * 1024, name: 'body', types: [FORM, JSON_TYPE] } as const;
 
 /** How the parameters of a request are changed before the engine gets them. */
-interface FormChanges extends ReadParameters {
+interface FormChanges extends ParameterChanges {
   readonly unwrapToken: UnwrapToken;
 }
 
 /**
  * Reads the body of a request to an endpoint for clients, JSON or form, and passes it to the engine as a form that was read,
  * so that both content types are handled alike. Works in front of a host's body parser and behind one.
+ *
+ * @param ctx - the engine's context, which gets the response
  */
 export async function readTokenBody(
+  request: EngineRequest,
   ctx: Context,
   changes: FormChanges,
   run: () => Promise<unknown>,
@@ -37,29 +39,30 @@ export async function readTokenBody(
   if (ctx.method === 'OPTIONS') return run();
   if (ctx.method !== 'POST') {
     ctx.set('Allow', 'POST, OPTIONS');
-    return refuse(ctx, 405, `the ${requestOf(ctx).endpoint.name} endpoint takes POST requests only`);
+    const reason = `the ${request.endpoint.name} endpoint takes POST requests only`;
+    return refuse(request, ctx, { status: 405, reason });
   }
   const named = clientOfHeader(ctx.headers.authorization);
   let form: Form;
   try {
-    const adapted = await adaptForm(ctx, await receiveForm(ctx), { ...changes, named });
+    const adapted = await adaptForm(request, ctx, { ...changes, form: await receiveForm(request), named });
     if (adapted === undefined) return undefined;
     form = adapted;
   } catch (error) {
     if (isUnavailable(error)) {
-      requestOf(ctx).failure = error;
+      request.failure = error;
       return answerUnavailable(ctx);
     }
     if (!(error instanceof BodyError)) throw error;
     // RFC 6749 section 5.2 defines 400 only for a malformed request. 408 tells the client that it may send the request again.
-    return refuse(ctx, error.status === 408 ? 408 : 400, error.message);
+    return refuse(request, ctx, { status: error.status === 408 ? 408 : 400, reason: error.message });
   }
   const takeBack = passOn(ctx, String(form), named !== undefined);
   try {
     return await run();
   } finally {
     takeBack();
-    if (named !== undefined && ctx.status === 401) challengeBasic(ctx);
+    if (named !== undefined && ctx.status === 401) challengeBasic(ctx, request);
   }
 }
 
@@ -94,25 +97,19 @@ function passOn(ctx: Context, form: string, isNamed: boolean): () => void {
   };
 }
 
-/** As the engine does where it sees the header field: RFC 6749 section 5.2 requires it of a client that has sent one. */
-function challengeBasic(ctx: Context): void {
-  const { error, error_description: description } = ctx.body as Record<string, string>;
-  const { issuer } = (ctx as unknown as KoaContextWithOIDC).oidc.provider;
-  ctx.set(
-    'WWW-Authenticate',
-    `Basic realm="${issuer}", error="${error}", error_description="${description}"`,
-  );
-}
-
-/** @returns `undefined`: the request is answered */
+/**
+ * @returns `undefined`: the request is answered
+ * @throws BodyError for too many parameters
+ */
 async function adaptForm(
+  request: EngineRequest,
   ctx: Context,
-  form: Form,
-  { named, ...changes }: FormChanges & { readonly named: string | undefined },
+  { form, named, ...changes }: FormChanges & { readonly form: Form; readonly named: string | undefined },
 ): Promise<Form | undefined> {
   const { nameResources, unwrapToken } = changes;
-  const { as } = requestOf(ctx).endpoint.reads!;
-  if (as === 'grant' && !nameResources && named === undefined && !hasScope(form)) return form;
+  const { kind } = request.endpoint.reads!;
+  if (exceedsParameters(form)) throw new BodyError(`The body has more than ${MOST_PARAMETERS} parameters.`);
+  if (kind === 'token' && !nameResources && named === undefined && !hasScope(form)) return form;
   const parameters = new URLSearchParams(String(form));
   let isChanged = false;
   // Another `client_id` beside it makes two, which the engine refuses.
@@ -121,34 +118,28 @@ async function adaptForm(
     isChanged = true;
   }
   if (separateScopes(parameters)) isChanged = true;
-  switch (as) {
-    case 'grant':
+  switch (kind) {
+    case 'token':
       if (nameResources?.(parameters)) isChanged = true;
       return isChanged ? String(parameters) : form;
-    case 'token':
-      return (await unwrapToken(ctx, parameters)) === 'answered' ? undefined : String(parameters);
-    case 'access':
+    case 'issued_token':
+      return (await unwrapToken(request, ctx, parameters)) === 'answered' ? undefined : String(parameters);
+    case 'authorization_without_redirect':
       nameResources?.(parameters);
       return String(withoutSignInParameters(parameters));
     case 'authorization':
-      return readAuthorizationForm(ctx, String(parameters), changes);
+      return readAuthorizationForm(request, String(parameters), changes);
     default:
-      return as satisfies never;
+      return kind satisfies never;
   }
 }
 
 /** A form that is not changed here stays as received: it is not parsed and serialized again. */
 type Form = string | Buffer;
 
-async function receiveForm(ctx: Context): Promise<Form> {
-  const form = await readParameters(ctx);
-  if (exceedsParameters(form)) throw new BodyError(`The body has more than ${MOST_PARAMETERS} parameters.`);
-  return form;
-}
-
-async function readParameters(ctx: Context): Promise<Form> {
+async function receiveForm({ host }: EngineRequest): Promise<Form> {
   // A host's parser sets `body` on the host's request, not on the engine's.
-  const body = await readBody(requestOf(ctx).host, RULES);
+  const body = await readBody(host, RULES);
   if (body === undefined) return '';
   if ('value' in body) return objectToForm(body.value);
   if (body.type === FORM) return 'bytes' in body ? body.bytes : body.text;
@@ -159,49 +150,90 @@ async function readParameters(ctx: Context): Promise<Form> {
   return form;
 }
 
-function refuse(ctx: Context, status: number, description: string): void {
-  requestOf(ctx).refused = { error: 'invalid_request', reason: description };
-  ctx.status = status;
-  ctx.set('Cache-Control', 'no-store');
-  ctx.body = { error: 'invalid_request', error_description: description };
-}
-
-// Three parts of base64url with dots between them. Refresh tokens of this server contain no dot.
-const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]*\.[\w-]*$/;
-
-/** Replaces an access token with an id that the engine's adapter finds; or the request is answered. */
-export type UnwrapToken = (ctx: Context, form: URLSearchParams) => Promise<'answered' | undefined>;
+/** The parameters of the endpoints for clients (RFC 6749, 7009, 7523, 7636, 7662, 8628, 8707 and OpenID Connect Core 1.0). */
+const KNOWN: ReadonlySet<string> = new Set([
+  'acr_values',
+  'claims',
+  'client_assertion',
+  'client_assertion_type',
+  'client_id',
+  'client_secret',
+  'code',
+  'code_challenge',
+  'code_challenge_method',
+  'code_verifier',
+  'device_code',
+  'grant_type',
+  'id_token_hint',
+  'login_hint',
+  'max_age',
+  'nonce',
+  'prompt',
+  'redirect_uri',
+  'refresh_token',
+  'resource',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+  'token',
+  'token_type_hint',
+]);
 
 /**
- * Lets the revocation and introspection endpoints accept signed access tokens, which the engine refuses. A valid token is
- * replaced by its `jti`, for which the adapter finds its claims; an invalid token is replaced by a random id that does not
- * exist, which both endpoints answer as RFC 7009 section 2.2 and RFC 7662 section 2.2 require.
+ * Converts an object of parameters to a form. Strings, and integers as their decimal text (ids of older clients), are accepted; `null` is
+ * the same as left out. An unknown member may be anything and is ignored (RFC 6749 section 3.2); a known one of another type is refused,
+ * so that no value of another type reaches the engine or a query.
  *
- * Whoever has the value of a token of another form can revoke it, without the authentication of a client: it was issued to none, and a
- * scanner that has found it in a public place is none.
+ * @throws BodyError
  */
-export function createUnwrapToken(verify: VerifyAccessToken, forms: readonly TokenForm[]): UnwrapToken {
-  return async (ctx, sent) => {
-    const token = sent.get('token');
-    if (!token || sent.getAll('token').length > 1) return undefined;
-    const form = forms.find((one) => one.isWellFormed(token));
-    if (form) {
-      const request = requestOf(ctx);
-      if (request.endpoint.endsTokens) {
-        await form.end(token, originOf(request.host));
-        ctx.status = 200;
-        ctx.set('Cache-Control', 'no-store');
-        ctx.body = {};
-        return 'answered';
-      }
-      request.introspected = await form.introspect(token, request.host);
-      sent.set('token', request.introspected?.jti ?? randomUUID());
-      return undefined;
+function objectToForm(value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new BodyError('The body must be an object of parameters.');
+  }
+  const fields: string[] = [];
+  for (const [name, member] of Object.entries(value)) {
+    const isText = typeof member === 'string';
+    if (!isText && !Number.isSafeInteger(member)) {
+      if (member === null || !KNOWN.has(name)) continue;
+      throw new BodyError(`The parameter ${name} must be a string.`);
     }
-    if (!LOOKS_LIKE_JWT.test(token)) return undefined;
-    const claims = await verify(token);
-    requestOf(ctx).accessTokenClaims = claims;
-    sent.set('token', claims?.jti ?? randomUUID());
+    // As URLSearchParams, without its cost: a lone surrogate, which `encodeURIComponent()` refuses, becomes U+FFFD.
+    const encoded = isText ? encodeURIComponent(member.toWellFormed()) : String(member);
+    fields.push(`${encodeURIComponent(name.toWellFormed())}=${encoded}`);
+  }
+  return fields.join('&');
+}
+
+/** Whether a form may have scopes to separate. */
+function hasScope(form: string | Buffer): boolean {
+  return form.includes('scope=');
+}
+
+/**
+ * Names in `scope` are separated by one blank each, for the engine, which refuses others (RFC 6749 section 3.3); with blanks alone it has no
+ * names. Returns whether that has changed the parameters.
+ */
+function separateScopes(parameters: URLSearchParams): boolean {
+  const sent = parameters.getAll('scope');
+  const separated = sent.map(separatedScope);
+  if (separated.every((scope, index) => scope === sent[index])) return false;
+  parameters.delete('scope');
+  for (const scope of separated) parameters.append('scope', scope);
+  return true;
+}
+
+/**
+ * The `client_id` of HTTP Basic with an empty password, which is the same as no password (RFC 6749 section 2.3.1): libraries send it for a
+ * public client, and the engine refuses it. `undefined` for any other header field.
+ */
+function clientOfHeader(authorization: string | undefined): string | undefined {
+  const [, encoded] = /^basic ([a-z0-9+/]+={0,2})$/i.exec(authorization ?? '') ?? [];
+  if (encoded === undefined) return undefined;
+  const [, id] = /^([^:]+):$/.exec(Buffer.from(encoded, 'base64').toString()) ?? [];
+  try {
+    return id === undefined ? undefined : decodeURIComponent(id.replaceAll('+', ' '));
+  } catch {
     return undefined;
-  };
+  }
 }

@@ -1,38 +1,49 @@
-import type { Context } from 'koa';
-import { Provider } from 'oidc-provider';
-import type { AdapterPayload, KoaContextWithOIDC } from 'oidc-provider';
+import type { Context, Middleware } from 'koa';
+import type { AdapterPayload, KoaContextWithOIDC, Provider } from 'oidc-provider';
 
-import { secondsSince } from '../contracts/clock.ts';
 import type { KeySet } from '../clients/remote-keys.ts';
 import type {
   AccessTokenClaims,
   FoundCredential,
   FoundSession,
+  GrantPrerequisites,
   Milliseconds,
-  RequestOutcome,
   ClientSecret,
   StoredClient,
   User,
+  WorkSpan,
 } from '../contracts/index.ts';
-import { requestIdOf } from '../http/request-id.ts';
-import { isUnavailable } from '../http/unavailable.ts';
+import { attachedRequest, attachRequest } from '../http/request.ts';
+import type { HttpRequest } from '../http/request.ts';
 import type { ResolvedResource } from '../options/resolved-options.ts';
 import type { EndpointRule } from './endpoints.ts';
-import { isGrantType, isPending } from './grant-types.ts';
 
 /**
- * What is known of one request: each fact is written where it is found, and read from here afterwards. The engine calls the adapter
- * once for each row and calls its hooks separately, so that several rows can be written in one transaction and no row is read twice.
+ * What is known of one request to an endpoint: each fact is written where it is found, and read from here afterwards. The engine calls the
+ * adapter once for each row and calls its hooks separately, so that several rows can be written in one transaction and no row is read twice.
  */
-export interface EngineRequest {
-  /** The host's context of the same request. */
-  readonly host: Context;
+export interface EngineRequest extends HttpRequest {
   readonly endpoint: EndpointRule;
-  /** The value of `performance.now()` when the request was handed to the engine. */
+  /** The value of `performance.now()` when the request began. */
   readonly startedAt: Milliseconds;
+  /** The trace of the request. `undefined`: it is not traced. */
+  span?: WorkSpan | undefined;
+  /** The engine that runs it. */
+  engine?: RunningEngine;
+  /** The engine's context, once the engine runs. */
+  engineContext?: Context;
+  /** What the engine knows of the request, once it has found its path among its own. */
+  oidc?: KoaContextWithOIDC['oidc'];
 
-  /** What an authorization request says, before the engine changes it. A parameter that was sent several times is a list. */
+  /**
+   * What the client has sent of an authorization, before the engine changes it: in the URL, in a form, or before, as the `reference` says. A
+   * parameter that was sent several times is a list.
+   */
   parameters?: Readonly<Record<string, string | string[] | undefined>>;
+  /** What an authorization request is known by that was sent before: it goes on by this after a login and a consent. */
+  reference?: string | undefined;
+  /** The proof, in the URL of an authorization request, that its user has just answered it. */
+  proof?: string | undefined;
   /** The first `client_id` that the engine looked up; the client may not exist. */
   clientId?: string | undefined;
   /** The row of the client that was read last. For the engine a disabled client does not exist. */
@@ -56,6 +67,8 @@ export interface EngineRequest {
   hasOfflineAccess?: boolean | undefined;
   /** The login session of the browser, which a code depends on. Absent: no user is logged in on it. */
   session?: FoundSession | undefined;
+  /** What the code of the request spends, see `GrantPrerequisites`. */
+  spends?: GrantPrerequisites['spends'];
   /** The consent that a code depends on. Absent: the client needs none, or the user has not given it yet. */
   consent?: FoundSession['consent'];
 
@@ -68,8 +81,8 @@ export interface EngineRequest {
   /** A failure of the server. */
   failure?: unknown;
   /**
-   * The session or the consent of the authorization ended during the request. The browser is redirected to send the request
-   * again, and that one is logged and recorded instead.
+   * The session, the consent or the row that the code of the authorization depends on ended during the request. The browser is redirected
+   * to send the request again, and that one is logged and recorded instead.
    */
   mustRestart?: boolean;
   /** The grant that this request revoked: its client revoked it, or presented a spent code or refresh token. */
@@ -80,22 +93,29 @@ export interface EngineRequest {
   isDenied?: boolean;
 }
 
+/** An engine, and what runs requests with it. Another one takes its place when the signing keys change. */
+export interface RunningEngine {
+  readonly provider: Provider;
+  /** All middleware of the engine, also that of the host. */
+  readonly run: Middleware;
+  /** By the value of `grant_type`. */
+  readonly grants: ReadonlyMap<string, KnownGrant>;
+}
+
+/** What is said of the requests of a grant type. */
+export interface KnownGrant {
+  /** The value of `grant_type`. */
+  readonly name: string;
+  /** The errors that say that the client has to ask again. They are no refusals. */
+  readonly pending?: readonly string[];
+}
+
 /** The OAuth error that a request was refused with. */
 export interface OAuthError {
   /** The OAuth error code that the client gets, such as `invalid_grant`. */
   readonly error: string;
   /** The reason for the log and the audit record, in more detail than the response gives. */
   readonly reason: string;
-}
-
-/** The OAuth error code of a response to a failure of the server. */
-export function errorOfFailure(failure: unknown): 'temporarily_unavailable' | 'server_error' {
-  return isUnavailable(failure) ? 'temporarily_unavailable' : 'server_error';
-}
-
-/** The id of the client when it is disabled. */
-export function disabledClientId({ client }: EngineRequest): string | undefined {
-  return client?.client.disabled ? client.client.id : undefined;
 }
 
 /** What the access token of the response speaks for. */
@@ -145,119 +165,20 @@ export interface PresentedAssertion {
   readonly isReplayed: boolean;
 }
 
-// A property of the context: a map with all requests cost more time per request than most of its steps.
-const REQUEST = Symbol('gatehouse.request');
-
-interface WithRequest {
-  [REQUEST]?: EngineRequest;
-}
-
-/** Attaches a new request state to the engine's context. */
-export function startRequest(engineContext: object, host: Context, endpoint: EndpointRule): EngineRequest {
+/** Begins a request to an endpoint. The pages, which get the host's context only, find it by that. */
+export function startRequest(host: Context, endpoint: EndpointRule): EngineRequest {
   const request: EngineRequest = { host, endpoint, startedAt: performance.now() };
-  (engineContext as WithRequest)[REQUEST] = request;
+  attachRequest(host, request);
   return request;
 }
 
-/** The request state of an engine context. @throws Error when there is none */
-export function requestOf(engineContext: object): EngineRequest {
-  const request = (engineContext as WithRequest)[REQUEST];
-  if (!request) throw new Error('The engine was run on a request that was not started');
-  return request;
-}
-
-/** The state of the current request, found by the engine's AsyncLocalStorage; `undefined` outside of its routes. */
-export function currentRequest(): EngineRequest | undefined {
-  const { ctx } = Provider;
-  return (ctx as WithRequest | undefined)?.[REQUEST];
-}
-
-/*
- * The facts of a request that may appear in logs and audit records. Parameters contain secrets, codes and tokens, sometimes in
- * the wrong field, so a parameter's value is used only when this server or the stored client knows it.
- */
-
-/** The id of the existing client that the request names; it may be disabled. */
-export function clientIdOf(ctx: KoaContextWithOIDC): string | undefined {
-  return ctx.oidc.client?.clientId ?? disabledClientId(requestOf(ctx));
-}
-
 /**
- * The grant type of the request, when the server or the stored client knows it; any other value is the caller's text.
- */
-export function grantTypeOf(ctx: KoaContextWithOIDC): string | undefined {
-  const { client, params } = ctx.oidc;
-  const grantType = params?.['grant_type'];
-  if (typeof grantType !== 'string') return undefined;
-  return isGrantType(ctx, grantType) || client?.grantTypeAllowed(grantType) ? grantType : undefined;
-}
-
-/** The grant of the code or refresh token that a client presented; `undefined` when it belongs to another client. */
-export function grantOf(ctx: KoaContextWithOIDC): { id: string; userId: string } | undefined {
-  const grant = requestOf(ctx).credential?.grant;
-  return grant?.clientId === ctx.oidc.client?.clientId ? grant : undefined;
-}
-
-/** The grant type that a request asks for, of those of this server. */
-export function requestedGrantType(ctx: KoaContextWithOIDC): string | undefined {
-  const { grantType: ofEndpoint } = requestOf(ctx).endpoint;
-  if (!ofEndpoint?.isSent) return ofEndpoint?.name;
-  const grantType = ctx.oidc.params?.['grant_type'];
-  return typeof grantType === 'string' && isGrantType(ctx, grantType) ? grantType : undefined;
-}
-
-/**
- * The outcome of a request whose response is complete, or at which the engine threw.
+ * The request of the engine's context, for the hooks of the engine that get only this.
  *
- * @param engineContext - the engine's context, with the response
+ * @throws Error when there is none
  */
-export function outcomeOf(engineContext: Context, request: EngineRequest): RequestOutcome {
-  const { clientId, endpoint, failure, host, mustRestart, refused, revokedGrantId, startedAt } = request;
-  // The engine sets `oidc`; a request that was answered before it ran has none.
-  const oidcContext = 'oidc' in engineContext ? (engineContext as unknown as KoaContextWithOIDC) : undefined;
-  // The browser sends a request that must restart again.
-  const oauthError = mustRestart ? undefined : refused;
-  return {
-    endpoint: isPreflight(engineContext) || !endpoint.isLogged ? undefined : endpoint,
-    answer: {
-      requestId: requestIdOf(host),
-      clientId: oidcContext ? clientIdOf(oidcContext) : clientId,
-      grantType: oidcContext && grantTypeOf(oidcContext),
-      status: engineContext.status,
-      error: failure === undefined ? oauthError?.error : errorOfFailure(failure),
-      seconds: secondsSince(startedAt),
-    },
-    isPending:
-      oidcContext !== undefined && oauthError !== undefined && isPending(oidcContext, oauthError.error),
-    reason: oauthError?.reason,
-    failure,
-    revokedGrantId,
-  };
-}
-
-/** The outcome of a request that was refused before it began. */
-export function refusedOutcome(
-  ctx: Context,
-  endpoint: EndpointRule,
-  { error, reason, status }: OAuthError & { readonly status: number },
-): RequestOutcome {
-  return {
-    endpoint: isPreflight(ctx) || !endpoint.isLogged ? undefined : endpoint,
-    answer: {
-      requestId: requestIdOf(ctx),
-      clientId: undefined,
-      grantType: undefined,
-      status,
-      error,
-      seconds: 0,
-    },
-    reason,
-    failure: undefined,
-    revokedGrantId: undefined,
-  };
-}
-
-/** Whether it is a CORS preflight. One that does not fail is neither logged nor observed. */
-function isPreflight({ method }: Context): boolean {
-  return method === 'OPTIONS';
+export function engineRequestOf(engineContext: object): EngineRequest {
+  const request = attachedRequest(engineContext);
+  if (!request) throw new Error('The engine was run on a request that was not started');
+  return request as EngineRequest;
 }

@@ -2,9 +2,8 @@ import type { UserAssignments } from '../access/principal.ts';
 import type { CheckAppName } from '../clients/app-names.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { KnownNames } from '../clients/fields.ts';
-import type { LastUses, WaitingUse } from '../clients/last-use.ts';
+import type { LastUses, WaitingUse, WriteQueue } from '../clients/last-use.ts';
 import type { RegistryFor } from '../clients/registry.ts';
-import type { WriteQueue } from '../clients/write-queue.ts';
 import type {
   AuditLog,
   AuditOrigin,
@@ -15,7 +14,7 @@ import type {
   StoredChange,
   VerifyAccessToken,
 } from '../contracts/index.ts';
-import type { Engine } from '../engine/provider.ts';
+import type { Engine } from '../engine/run.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-request.ts';
 import type { KeyRing } from '../keys/key-ring.ts';
@@ -30,10 +29,10 @@ import type { TokenKeys } from '../token/token-key.ts';
 import type { FindUsable } from '../token/usable-token.ts';
 import type { IsTokenActive } from '../token/verify-access-token.ts';
 
-/** What there is of a server before its tokens and its directory of clients, which features make together with it. */
+/** The parts of a server that exist before its tokens and its directory of clients are made, which features take part in. */
 export interface CoreBase {
   readonly options: ResolvedOptions;
-  /** Also that of a feature's own tables: `storage.store(name, make)`. */
+  /** The storage, also for a feature's own tables: `storage.store(name, make)`. */
   readonly storage: Storage;
   readonly audit: AuditLog;
   readonly clients: StoredClients;
@@ -43,34 +42,34 @@ export interface CoreBase {
   readonly lastUses: WriteQueue<WaitingUse>;
 }
 
-/** What the parts of features are made of: the core of a server. Each member has a feature that needs it. */
+/** The core of a server, on which features make their parts. Each member is needed by a feature. */
 export interface Core extends CoreBase {
-  /** Of all events that may be stored: also of features that are off. */
+  /** The rules of all events that may be stored, those of features that are off included. */
   readonly eventRules: EventRules;
   readonly secrets: Secrets;
   /**
-   * Makes a limiter that all nodes share; `undefined` where the option `limits.attempts` is `false`. A limit that bounds what is stored,
-   * and so has to hold there too, is made with `createLimiter()`.
+   * Makes a limiter that all nodes share; `undefined` where the option `limits.attempts` is `false`. A limit on stored rows has to hold
+   * there too: make it with `createLimiter()`.
    */
   readonly limiterOf: <S>(limit: Limit<S>) => Limiter<S> | undefined;
-  /** Of the current engine, which is there when requests are. */
+  /** The provider of the current engine, which exists once the server takes requests. */
   readonly provider: Engine['provider'];
   readonly browserRequestOf: BrowserRequestOf;
   readonly sessions: LoginSessions;
-  /** The `id_token_hint` that a query stands for. */
-  readonly openHint: AuthorizationRequests['openHint'];
+  /** The authorization requests that wait for a login or a consent. */
+  readonly requests: AuthorizationRequests;
   readonly tokens: CoreTokens;
   readonly users: UserAssignments;
   readonly clients: CoreClients;
-  /** In which the URLs of strangers are. */
+  /** The network in which URLs of strangers are looked up. */
   readonly network: Partial<Network>;
-  /** Removes what has changed from the caches of all nodes. */
+  /** Removes changed objects from the caches of all nodes. */
   readonly announce: (change: StoredChange) => void;
 }
 
 /** The tokens of a server. */
 export interface CoreTokens {
-  /** Whether a verified token may be used now, see there. */
+  /** Finds out whether a verified token may be used now, see `FindUsable`. */
   readonly findUsable: FindUsable;
   /** Makes the check whether a verified token was revoked. */
   readonly isActiveFor: (appUsed?: LastUses['appUsed']) => IsTokenActive;
@@ -78,7 +77,7 @@ export interface CoreTokens {
   readonly verifyFor: (resource: string) => VerifyAccessToken;
   /** Makes the function that revokes, with audit events of an origin. */
   readonly revokeFor: (origin?: AuditOrigin) => (target: RevocationTarget) => Promise<void>;
-  /** The keys that sign what clients learn of users. `undefined`: no feature says anything. */
+  /** The keys that sign what clients learn about users; `undefined` when no feature tells them anything. */
   readonly aboutUserKeys:
     | { readonly signing: TokenKeys; readonly ring: Pick<KeyRing, 'reload' | 'signing'> }
     | undefined;
@@ -104,15 +103,17 @@ export interface StoredClients {
   readonly onChange: (id: string) => void;
   /** Called with each client that was removed. */
   readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
-  /** Limits requests that wait for what is elsewhere. */
+  /** Limits the requests that wait for something outside this server. */
   readonly waits: RemoteWaits;
 }
 
-/** What a feature is made of on a storage without a server. */
+/** What a feature gets in an administration: a storage without a server. */
 export interface AdministrationCore {
   readonly storage: Storage;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly announce: (change: StoredChange) => void;
-  /** The scopes of an API by its URL; of the default one without. `'unknown'`: the administration was made without them. */
+  /**
+   * The scopes of an API by its URL, or of the default API without a URL; `'unknown'` when the administration was made without scopes.
+   */
   readonly scopesOf: (resource: string | undefined) => ReadonlyMap<string, unknown> | undefined | 'unknown';
 }

@@ -14,15 +14,22 @@ import { FEATURE_CLIENT_FIELDS, FEATURE_EVENTS } from './tables.ts';
  * deletes them knows the features of this package too that are not given.
  */
 
-/** The features of the options, as what they are. */
+/** The features of the options, with their full type. */
 export function featuresOf({ features }: { readonly features: readonly AnyFeature[] }): readonly Feature[] {
   return features as readonly Feature[];
 }
 
-/** The kinds of clients. @param given - `undefined`: which features the servers have is not known, so that all are on */
+/** The kinds of clients. @param given - `undefined` when it is not known which features the servers have: all kinds are then on */
 export function clientKindsOf(given: readonly Feature[] | undefined): ClientKinds {
   const all = kindsOf(withStored(given ?? []));
-  return { on: given ? kindsOf(given) : all, all };
+  return {
+    on: given ? kindsOf(given) : all,
+    all,
+    firstCallOf(kind, client) {
+      const changed = given?.map((feature) => feature.firstCall?.(kind.name, client));
+      return changed?.find((lines) => lines !== undefined) ?? kind.firstCall;
+    },
+  };
 }
 
 function kindsOf(features: readonly Feature[]): ClientKinds['on'] {
@@ -37,7 +44,7 @@ export function clientFieldsOf(given: readonly Feature[] | undefined): FurtherFi
 
 /** The sources of clients, besides people. */
 export function clientSourcesOf(given: readonly Feature[]): ClientSources {
-  // A part of a feature that is switched off leaves its source out, of which clients are stored nevertheless.
+  // A feature leaves out the source of a part that is switched off, but clients of this source may still be stored.
   return { on: sourcesOf(given), all: new Map([...sourcesOf(withStored([])), ...sourcesOf(given)]) };
 }
 
@@ -47,17 +54,17 @@ function sourcesOf(features: readonly Feature[]): ClientSources['on'] {
   );
 }
 
-/** The rules of the events of features, for what records them. */
+/** The rules of the events of features, for recording events. */
 export function eventRulesOf(given: readonly Feature[]): EventRules {
   return Object.assign({}, ...given.map(({ events }) => events)) as EventRules;
 }
 
-/** The same, for what reads stored events: it says which members are addresses of a user. */
+/** The same rules for reading stored events: they say which members are addresses of a user. */
 export function storedEventRulesOf(given: readonly Feature[]): EventRules {
   return { ...FEATURE_EVENTS, ...eventRulesOf(given) };
 }
 
-/** What the export of a user has of features. */
+/** The functions that return the features' members of the export of a user. */
 export function exportsOf(
   given: readonly Feature[],
   storage: Storage,
@@ -67,12 +74,12 @@ export function exportsOf(
   );
 }
 
-/** What deletes unused clients. */
+/** The functions that delete unused clients. */
 export function prunesOf(given: readonly Feature[]): readonly PruneClients[] {
   return withStored(given).flatMap(({ prune }) => prune ?? []);
 }
 
-/** What features examine at a server over the network. */
+/** The functions by which features examine a server over the network. */
 export function examinationsOf(given: readonly Feature[]): readonly ((issuer: string) => Findings)[] {
   return withStored(given).flatMap(({ examine }) => examine ?? []);
 }

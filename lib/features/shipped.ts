@@ -8,7 +8,7 @@ import { personalTokens } from './personal-tokens/index.ts';
 
 const SHIPPED: readonly Feature[] = [agents(), devices(), openid(), personalTokens()];
 
-/** The features that are given, and those of this package that are not: what they have stored is there although they are off. */
+/** The given features, and those of this package that are not given: their stored rows exist although they are off. */
 export function withStored(given: readonly Feature[]): readonly Feature[] {
   const names = new Set(given.map(({ name }) => name));
   return [...given, ...SHIPPED.filter(({ name }) => !names.has(name))];
@@ -16,6 +16,6 @@ export function withStored(given: readonly Feature[]): readonly Feature[] {
 
 /** The commands of the features, imported by the command line alone. Each function adds them to the program. */
 export const FEATURE_COMMANDS: readonly (() => Promise<(program: Command) => void>)[] = [
-  async () => (await import('./passport/command/index.ts')).addPassportCommands,
+  async () => (await import('./laravel-passport/command/index.ts')).addPassportCommands,
   async () => (await import('./personal-tokens/command.ts')).addTokenCommands,
 ];

@@ -7,10 +7,12 @@ import { DEVICE_TABLES } from './devices/tables.ts';
 import { OPENID_CLIENT_FIELDS } from './openid/client-fields.ts';
 import { OPENID_EVENTS } from './openid/events.ts';
 import { OPENID_TABLES } from './openid/tables.ts';
-import { PASSPORT_EVENTS } from './passport/events.ts';
-import { PASSPORT_TABLES } from './passport/tables.ts';
+import { PASSPORT_EVENTS } from './laravel-passport/events.ts';
+import { PASSPORT_TABLES } from './laravel-passport/tables.ts';
 import { PERSONAL_TOKEN_EVENTS } from './personal-tokens/events.ts';
 import { PERSONAL_TOKEN_TABLES } from './personal-tokens/tables.ts';
+import { PUSHED_REQUEST_EVENTS } from './pushed-requests/events.ts';
+import { PUSHED_REQUEST_TABLES } from './pushed-requests/tables.ts';
 
 /**
  * The tables of all features of this package. Every storage has all of them, so that a feature can be switched on and off without a
@@ -22,15 +24,17 @@ export const FEATURE_TABLES: readonly StoredTable[] = [
   ...OPENID_TABLES,
   ...PASSPORT_TABLES,
   ...PERSONAL_TOKEN_TABLES,
+  ...PUSHED_REQUEST_TABLES,
 ];
 
-/** The rules of the events of all features of this package, which are stored when a feature is off again too. */
+/** The rules of the events of all features of this package. Their events stay stored when a feature is switched off again. */
 export const FEATURE_EVENTS: Readonly<Record<FeatureEvents[keyof FeatureEvents]['type'], EventRule>> = {
   ...DEVICE_EVENTS,
   ...OPENID_EVENTS,
   ...PASSPORT_EVENTS,
   ...PERSONAL_TOKEN_EVENTS,
+  ...PUSHED_REQUEST_EVENTS,
 };
 
-/** The fields of clients of all features of this package, which are stored while a feature is off too. */
+/** The fields of clients of all features of this package. They are stored even while a feature is off. */
 export const FEATURE_CLIENT_FIELDS: readonly FurtherField[] = [...OPENID_CLIENT_FIELDS];

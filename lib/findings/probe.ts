@@ -47,12 +47,12 @@ export function describeProbe(answer: ProbeResult): string {
 /** A JSON object that a server publishes. */
 export type Document = Readonly<Record<string, unknown>>;
 
-/** The JSON object in a response; `undefined` when it is none, or not a success. */
+/** The JSON object in a response; `undefined` when the body is not a JSON object, or the response is not a success. */
 export function documentOf(answer: ProbeResult): Document | undefined {
   return 'failure' in answer || answer.status !== 200 ? undefined : jsonIn(answer.body);
 }
 
-/** The JSON object in a body; `undefined` when it is none. */
+/** The JSON object in a body; `undefined` when the body is not a JSON object. */
 export function jsonIn(body: string): Document | undefined {
   try {
     const document: unknown = JSON.parse(body);

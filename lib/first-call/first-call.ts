@@ -1,4 +1,4 @@
-import type { ClientKind, ConnectedApp, ExampleStep } from '../contracts/client-kinds.ts';
+import type { ClientKind, ConnectedApp, ExampleStep, FirstCall } from '../contracts/client-kinds.ts';
 
 export type { ExampleStep } from '../contracts/client-kinds.ts';
 
@@ -8,7 +8,7 @@ export interface Example {
   readonly steps: readonly ExampleStep[];
 }
 
-/** What each step of all kinds is for, in English. The pages have them in their other languages too. */
+/** The purpose of each step that all kinds share, in English. The pages also have these sentences in their other languages. */
 export const STEPS = {
   'apps.firstCall.secret': 'This line asks for the secret of the app, and puts it into the environment.',
   'apps.firstCall.assertion':
@@ -71,28 +71,33 @@ def send(url, fields=None, token=None):
   call: 'print(send({{identityUrl}}, token=tokens["access_token"]))',
 };
 
-/** How to get a token and make a first call as this app: with curl, in JavaScript and in Python. */
-export function firstCall(kind: ClientKind, app: ConnectedApp): readonly Example[] {
-  const { apiUrl, clientId, issuer, proof, redirectUri, resource } = app;
+/**
+ * How to get a token and make a first call as this app: with curl, in JavaScript and in Python.
+ *
+ * @param lines - how clients of the kind get a token
+ */
+export function firstCall(kind: ClientKind, app: ConnectedApp, lines: FirstCall): readonly Example[] {
+  const { apiUrl, clientId, issuer, proof, redirectUri, resource, scope } = app;
   const endpoint = issuer + (kind.endpoint ?? '');
-  const { curl, javascript, python, values } = kind.firstCall;
+  const { curl, javascript, python, values } = lines;
   const known: Values = {
     clientId,
     endpoint,
     redirectUri,
     resource,
+    scope,
     tokenUrl: `${issuer}/oauth/token`,
     identityUrl: apiUrl === undefined ? undefined : `${apiUrl}/identity`,
     ...values?.({ ...app, endpoint }),
   };
   const inShell = (code: string): string => fill(code, known, { quote: quoted, proof: PROOFS.curl[proof] });
-  // JSON is a literal of both languages, whatever the text.
+  // A JSON string is a literal in both languages, whatever the text.
   const program = (language: 'javascript' | 'python', ...parts: readonly (string | undefined)[]): string =>
     parts
       .filter((part) => part !== undefined && !(part.includes('{{identityUrl}}') && apiUrl === undefined))
       .map((part) => fill(part!, known, { quote: JSON.stringify, proof: PROOFS[language][proof] }))
       .join('\n\n');
-  // A program has the credential from its environment, and so in none of its files.
+  // A program reads the credential from its environment, so that none of its files contains it.
   const first = proof === 'none' ? [] : [{ about: `apps.firstCall.${proof}`, code: askFor(PROMPTS[proof]) }];
   const call = apiUrl === undefined ? [] : [{ about: 'apps.firstCall.call', code: inShell(CALL) }];
   const steps = curl.map(({ about, code }) => ({
@@ -107,6 +112,25 @@ export function firstCall(kind: ClientKind, app: ConnectedApp): readonly Example
     { language: 'JavaScript', steps: [...first, { about: 'apps.firstCall.javascript', code: js }] },
     { language: 'Python', steps: [...first, { about: 'apps.firstCall.python', code: py }] },
   ];
+}
+
+/** A line that asks for an access token, and calls an API with it. */
+export function callWithToken(url: string): string {
+  return `printf 'Token: '; read -r TOKEN; curl -sS ${quoted(url)} -H "Authorization: Bearer $TOKEN"`;
+}
+
+/**
+ * The scopes of an example: those of the API that the app is registered for or, where it may ask for every one, one that users cannot
+ * decline. Without a scope a token may do all that its user may.
+ */
+export function scopeOfExample(
+  ofApi: Iterable<readonly [name: string, scope: { readonly optional?: boolean | undefined }]>,
+  registered?: readonly string[],
+): string | undefined {
+  const all = [...ofApi];
+  const [[one] = []] = all.filter(([, { optional }]) => !optional).concat(all);
+  const names = registered ? registered.filter((name) => all.some(([known]) => known === name)) : [one];
+  return names.join(' ') || undefined;
 }
 
 type Values = Readonly<Record<string, string | undefined>>;
@@ -127,7 +151,7 @@ function fill(
     .join('\n');
 }
 
-/** A line that reads from the terminal is the last of its step: it would read the lines behind it. */
+/** A line that reads from the terminal must be the last of its step, because it would read the lines after it. */
 function askFor(prompt: string): string {
   const name = `CLIENT_${prompt.toUpperCase()}`;
   return `printf '${prompt}: '; read -r ${name}; export ${name}`;

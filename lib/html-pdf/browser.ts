@@ -1,8 +1,9 @@
 import type { Browser } from 'playwright-core';
 
+import { secondsSince } from '../contracts/clock.ts';
 import type { Milliseconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
-import { crashError, firstLine, HtmlPdfError } from './error.ts';
+import { crashError, firstLine, HtmlToPdfError } from './error.ts';
 import { openPage } from './load.ts';
 import type { EmptyPage } from './load.ts';
 import { openProcesses } from './processes.ts';
@@ -10,25 +11,25 @@ import type { Processes } from './processes.ts';
 import type { BrowserEnd, ConverterSettings } from './options.ts';
 
 /**
- * Without these a document reaches the network: a proxy where nothing listens, for loopback addresses too, and no name that
+ * These keep a document from reaching the network: nothing listens at the proxy, which is used for loopback addresses too, and no name
  * resolves. Interception alone lets `<link rel="prefetch">` and WebSockets through.
  */
 export const NO_NETWORK: readonly string[] = [
   '--proxy-server=http://127.0.0.1:9',
   '--proxy-bypass-list=<-loopback>',
   '--host-resolver-rules=MAP * ~NOTFOUND',
-  // WebRTC's UDP: the one is Chromium's, the other that of chromium-headless-shell, which does not know the first.
+  // Against WebRTC's UDP. The first option is Chromium's; chromium-headless-shell knows only the second.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
 ];
 
-/** Nothing is shown: without composited layers, and in a low window, a short document takes a tenth less time. */
+/** Without composited layers, and in a low window, a short document takes a tenth less time. Nothing is shown anyway. */
 const NO_DISPLAY = ['--blink-settings=acceleratedCompositingEnabled=false', '--window-size=1280,100'];
 
 /** The variables of this process that Chromium needs. The others may contain credentials. */
 const ENVIRONMENT = ['HOME', 'LANG', 'LC_ALL', 'PATH', 'TMPDIR', 'TZ', 'XDG_RUNTIME_DIR'];
 
-/** How often the memory is looked at while there are documents. */
+/** How often the memory is checked while documents are converted. */
 const MEMORY_CHECK_INTERVAL: Milliseconds = 250;
 
 /** A document in a browser. Disposing of it marks its end. */
@@ -38,11 +39,11 @@ export interface OpenDocument extends Disposable {
   readonly openPage: () => Promise<EmptyPage>;
   /** Ends the browser, with all its documents. */
   end(reason: BrowserEnd): Promise<void>;
-  /** Aborts with an HtmlPdfError when the browser ends before the document. */
+  /** Aborts with an HtmlToPdfError when the browser ends before the document. */
   readonly lost: AbortSignal;
 }
 
-/** The browser that converts, and its replacements. */
+/** The running browser, and those that replace it. */
 export class Browsers {
   readonly #settings: ConverterSettings;
   readonly #open = new Set<RunningBrowser>();
@@ -53,16 +54,16 @@ export class Browsers {
   }
 
   /**
-   * Begins a document in the running browser; in a new one after that has ended, failed to start, or begun enough documents.
+   * Begins a document in the running browser, or in a new one when that browser has ended, failed to start, or begun enough documents.
    *
-   * @throws ConfigError when playwright-core is missing; HtmlPdfError when the browser does not start
+   * @throws ConfigError when playwright-core is missing; HtmlToPdfError when the browser does not start
    */
   async begin(): Promise<OpenDocument> {
     for (;;) {
       const starting = (this.#current ??= this.#start());
       try {
         const running = await starting;
-        // Counted without a wait after the check, so that no other document makes it end in between.
+        // The document is counted without a wait after the check, so that no other document makes the browser end in between.
         if (running.accepts) return running.begin();
         this.#forget(starting);
       } catch (error) {
@@ -84,12 +85,12 @@ export class Browsers {
     const running = new RunningBrowser(browser, await openProcesses(browser), this.#settings);
     this.#open.add(running);
     browser.once('disconnected', () => this.#open.delete(running));
-    this.#settings.observe({ type: 'browser_started', ms: Math.round(performance.now() - startedAt) });
+    this.#settings.onEvent({ type: 'browser_started', seconds: secondsSince(startedAt) });
     return running;
   }
 
   #forget(starting: Promise<RunningBrowser>): void {
-    // Another conversion may have replaced it meanwhile.
+    // Another conversion may have replaced the browser meanwhile.
     if (this.#current === starting) this.#current = undefined;
   }
 }
@@ -99,11 +100,11 @@ class RunningBrowser {
   readonly #processes: Processes;
   readonly #settings: ConverterSettings;
   readonly #lost = new AbortController();
-  /** Documents that were begun. */
+  /** The number of documents that were begun. */
   #documents = 0;
-  /** Of these, how many have not ended. */
+  /** The number of documents that have not ended. */
   #running = 0;
-  /** The page of the next document, which is opened while another one is printed. */
+  /** The page of the next document, which is opened while another document is printed. */
   #nextPage: EmptyPage | undefined;
   #isPreparing = false;
   #ended: BrowserEnd | undefined;
@@ -115,12 +116,12 @@ class RunningBrowser {
     this.#settings = settings;
     browser.once('disconnected', () => {
       this.#lose('crashed');
-      settings.observe({ type: 'browser_ended', documents: this.#documents, reason: this.#ended! });
+      settings.onEvent({ type: 'browser_ended', documents: this.#documents, reason: this.#ended! });
     });
     if (!browser.isConnected()) this.#lose('crashed');
   }
 
-  /** Whether it takes another document. */
+  /** Whether the browser takes another document. */
   get accepts(): boolean {
     return this.#ended === undefined && this.#documents < this.#settings.recycleAfter;
   }
@@ -138,10 +139,10 @@ class RunningBrowser {
     };
   }
 
-  /** Ends it at once, with the documents that it converts. */
+  /** Ends the browser at once, with the documents that it converts. */
   async end(reason: BrowserEnd): Promise<void> {
     this.#lose(reason);
-    // One that does not respond does not close either.
+    // A browser that does not respond does not close either.
     if (reason === 'memory' || reason === 'unresponsive') this.#processes.kill();
     await this.#browser.close().catch(() => {});
   }
@@ -165,7 +166,7 @@ class RunningBrowser {
       this.#nextPage = next;
       this.#isPreparing = false;
     } catch {
-      // The browser or the page's process has ended. Each document opens its page itself then.
+      // The browser or the page's process has ended. Each document then opens its page itself.
     }
   }
 
@@ -197,14 +198,14 @@ async function launch({ executablePath, sandbox }: ConverterSettings): Promise<B
       chromiumSandbox: sandbox,
       args: [...NO_NETWORK, ...NO_DISPLAY],
       env: environment(),
-      // Signals are the host's. Chromium ends when this process does, because its pipe closes.
+      // The host handles signals. Chromium ends when this process does, because its pipe closes.
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
     });
   } catch (error) {
-    throw new HtmlPdfError(
-      'ERR_HTML_PDF_BROWSER',
+    throw new HtmlToPdfError(
+      'ERR_HTML_TO_PDF_BROWSER',
       `Chromium did not start (${executablePath}): ${firstLine(error)}. Run it by hand with --headless --dump-dom about:blank.`,
       { cause: error },
     );
@@ -230,10 +231,10 @@ function environment(): Record<string, string> {
   );
 }
 
-function lostError(reason: BrowserEnd, { maxMemory }: ConverterSettings): HtmlPdfError {
+function lostError(reason: BrowserEnd, { maxMemory }: ConverterSettings): HtmlToPdfError {
   if (reason !== 'memory') return crashError();
-  return new HtmlPdfError(
-    'ERR_HTML_PDF_MEMORY',
+  return new HtmlToPdfError(
+    'ERR_HTML_TO_PDF_MEMORY',
     `The browser used more than ${maxMemory} bytes and was ended. Make the document smaller, or raise maxMemory.`,
   );
 }

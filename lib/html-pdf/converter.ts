@@ -1,15 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { secondsSince } from '../contracts/clock.ts';
+import { toSeconds } from '../contracts/duration.ts';
 import type { Milliseconds } from '../contracts/duration.ts';
 import { beginStackAt, GatehouseError } from '../errors.ts';
 import { Browsers } from './browser.ts';
 import type { OpenDocument } from './browser.ts';
 import { htmlToPdf } from './contract.ts';
 import type { HtmlToPdf } from './contract.ts';
-import { checkHtml, crashError, firstLine, HtmlPdfError } from './error.ts';
+import { checkHtml, crashError, firstLine, HtmlToPdfError } from './error.ts';
 import type { CutWidth, DocumentSource, EmptyPage } from './load.ts';
 import { readConverterSettings, readDocumentSettings } from './options.ts';
-import type { DocumentSettings, HtmlPdfOptions, HtmlToPdfOptions } from './options.ts';
+import type { ConvertOptions, DocumentSettings, HtmlToPdfOptions } from './options.ts';
 import { printDocument } from './print.ts';
 import { ConversionQueue } from './queue.ts';
 
@@ -27,27 +29,26 @@ import { ConversionQueue } from './queue.ts';
  */
 export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
   const settings = readConverterSettings(options);
-  const { observe } = settings;
-  const queue = new ConversionQueue(settings.maxConcurrency, settings.maxQueue);
+  const { onEvent } = settings;
+  const queue = new ConversionQueue(settings.concurrency, settings.maxQueue);
   const browsers = new Browsers(settings);
 
   function onMissing(files: readonly string[]): void {
-    observe({ type: 'missing', files });
+    onEvent({ type: 'missing', files });
     if (settings.onMissing === 'error') throw missingError(files);
   }
 
-  const onCut = (width: CutWidth): void => observe({ type: 'cut', ...width });
+  const onCut = (width: CutWidth): void => onEvent({ type: 'cut', ...width });
 
-  async function* print(html: string, given: HtmlPdfOptions): AsyncGenerator<Uint8Array> {
+  async function* print(html: string, given: ConvertOptions): AsyncGenerator<Uint8Array> {
     const document = readDocumentSettings(given);
     checkHtml(html, settings.maxHtmlBytes);
     const calledAt = performance.now();
     const leave = await queue.enter(document.signal);
     const startedAt = performance.now();
-    const elapsed = (): Milliseconds => Math.round(performance.now() - startedAt);
-    observe({ type: 'started', waited: Math.round(startedAt - calledAt), waiting: queue.waiting });
+    onEvent({ type: 'started', waited: toSeconds(startedAt - calledAt), waiting: queue.waiting });
     let bytes = 0;
-    // Unless it ends otherwise, the caller has left the loop.
+    // Until the conversion ends in another way, this counts as left by the caller.
     let failure: string | undefined = 'aborted';
     try {
       for await (const piece of convertInTurn(html, document, leave)) {
@@ -59,8 +60,8 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
       if (error instanceof GatehouseError) failure = error.code;
       throw error;
     } finally {
-      if (failure === undefined) observe({ type: 'finished', ms: elapsed(), bytes });
-      else observe({ type: 'failed', ms: elapsed(), code: failure });
+      if (failure === undefined) onEvent({ type: 'finished', seconds: secondsSince(startedAt), bytes });
+      else onEvent({ type: 'failed', seconds: secondsSince(startedAt), code: failure });
     }
   }
 
@@ -75,12 +76,12 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
     const abort = AbortSignal.any(signal ? [timeout, signal] : [timeout]);
     const conversion = new Conversion(browsers);
     let isClosed = false;
-    // The caller does not wait for it, but its turn lasts until then.
+    // The caller does not wait until the document is closed, but its turn lasts until then.
     const close = (): void => {
       if (!isClosed) void conversion.close().finally(leave);
       isClosed = true;
     };
-    // Also of a stream that its caller stops reading.
+    // Closes the document also when the caller stops reading the stream.
     abort.addEventListener('abort', close, { once: true });
     try {
       yield* conversion.print({ html, onCut, onMissing }, document, abort);
@@ -101,16 +102,16 @@ export function createHtmlToPdf(options: HtmlToPdfOptions = {}): HtmlToPdf {
 }
 beginStackAt(createHtmlToPdf);
 
-function missingError(files: readonly string[]): HtmlPdfError {
-  return new HtmlPdfError(
-    'ERR_HTML_PDF_MISSING',
+function missingError(files: readonly string[]): HtmlToPdfError {
+  return new HtmlToPdfError(
+    'ERR_HTML_TO_PDF_MISSING',
     `The document names files that it did not get: ${files.join(', ')}. Return them from assets, or put them into data: URLs.`,
   );
 }
 
-function timeoutError(limit: Milliseconds): HtmlPdfError {
-  return new HtmlPdfError(
-    'ERR_HTML_PDF_TIMEOUT',
+function timeoutError(limit: Milliseconds): HtmlToPdfError {
+  return new HtmlToPdfError(
+    'ERR_HTML_TO_PDF_TIMEOUT',
     `The conversion took longer than ${limit} ms. Raise timeout, or make the document smaller.`,
   );
 }
@@ -136,7 +137,7 @@ class Conversion {
   ): AsyncGenerator<Uint8Array> {
     this.#document = this.#browsers.begin();
     const { browser, lost, openPage } = await orAbort(this.#document, abort);
-    // The process of a page can end while the browser goes on, which no pending call notices.
+    // The process of a page can end while the browser goes on. No pending call notices that.
     const crash = new AbortController();
     const ended = AbortSignal.any([abort, lost, crash.signal]);
     try {
@@ -153,17 +154,17 @@ class Conversion {
       if (error instanceof GatehouseError || abort.aborted) throw error;
       // A call may fail before the browser is known to have ended.
       if (!browser.isConnected()) throw lost.aborted ? lost.reason : crashError();
-      throw new HtmlPdfError(
-        'ERR_HTML_PDF_BROWSER',
+      throw new HtmlToPdfError(
+        'ERR_HTML_TO_PDF_BROWSER',
         `Chromium did not print the document: ${firstLine(error)}.`,
         { cause: error },
       );
     }
   }
 
-  /** Ends the document, and the browser if that does not respond. */
+  /** Ends the document, and also the browser if it does not respond. */
   async close(): Promise<void> {
-    // One that did not begin has nothing to close.
+    // A conversion that did not begin has nothing to close.
     const document = await this.#document?.catch(() => undefined);
     if (document === undefined) return;
     const timer = new AbortController();
@@ -190,7 +191,7 @@ async function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> 
   const abort = (): void => reject(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
-  // Of the two promises, the one that is too late may reject as well.
+  // The promise that is too late may reject as well.
   promise.catch(() => {});
   aborted.catch(() => {});
   try {

@@ -7,7 +7,7 @@ import { perform } from '../pdf/perform.ts';
 import type { DocumentSettings } from './options.ts';
 import { headerTemplate } from './paper.ts';
 
-/** Converts a document at Gotenberg. `whole`: in one piece, which is retried until it is complete. */
+/** Converts a document at Gotenberg. @param whole - whether the PDF is one piece, so that the request is retried until it is complete */
 export async function* requestPdf(
   html: string,
   document: DocumentSettings,
@@ -31,7 +31,7 @@ async function* pdfOf(answer: ServiceResponse): AsyncGenerator<Uint8Array> {
       end = (end + Buffer.from(piece).toString('latin1')).slice(-END);
       yield piece;
     }
-    // A connection that is closed instead of a length does not tell that the end is missing.
+    // Without a length, the end of the connection does not show whether the end of the PDF is missing.
     if (!end.includes('%%EOF')) throw responseError(answer, 'is a PDF without its end');
   } finally {
     answer.close();
@@ -47,7 +47,7 @@ async function formOf(html: string, document: DocumentSettings): Promise<Payload
   const form = new FormData();
   const file = (name: string, text: string): void =>
     form.append('files', new File([text], name, { type: 'text/html; charset=utf-8' }));
-  // The last of equal rules wins. Without it, Gotenberg follows the document's own size in part.
+  // The last of equal rules wins. Without this rule, Gotenberg follows the document's own size in part.
   file('index.html', `${html}<style>${pageRule(document)}</style>`);
   if (header !== undefined) file('header.html', templateDocument(header));
   if (footer !== undefined) file('footer.html', templateDocument(footer));
@@ -74,7 +74,7 @@ function templateDocument(html: string): string {
   return `<!doctype html><html><head></head><body>${headerTemplate(html)}</body></html>`;
 }
 
-/** A rule that overrides an equal one of the document: the size of the paper, and the margins that were given. */
+/** A rule with the size of the paper and the given margins, which overrides an equal rule of the document. */
 function pageRule({ givenMargins, margin, paper }: DocumentSettings): string {
   const margins = givenMargins.map((side) => ` margin-${side}: ${margin[side]}in !important;`);
   return `@page { size: ${paper.width}in ${paper.height}in !important;${margins.join('')} }`;

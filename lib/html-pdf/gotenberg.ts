@@ -26,7 +26,10 @@ const basicAuth: Check<{ readonly username: string; readonly password: string }>
 const GOTENBERG = {
   /** The address of Gotenberg, http or https; it may contain a path. */
   baseUrl,
-  /** What Gotenberg's `--api-enable-basic-auth` asks for. No error and no log contains the password. @default none */
+  /**
+   * The user and the password that Gotenberg's `--api-enable-basic-auth` asks for. No error and no log contains the password. @default
+   * none
+   */
   basicAuth: optional(basicAuth),
   /** The largest document, in bytes. @default 16_777_216 */
   maxHtmlBytes,
@@ -43,12 +46,12 @@ const GOTENBERG = {
   ),
 };
 
-/** Options of `gotenbergHtmlToPdf()`. Those with the names of the PDF client's options mean the same. */
+/** Options of `gotenbergHtmlToPdf()`. Options with the names of the PDF client's options mean the same as there. */
 export interface GotenbergOptions extends Given<typeof GOTENBERG> {}
 
 /**
- * Creates a converter of HTML to PDF with a Gotenberg service (version 8 or later), which retries as the PDF client does. A
- * failed conversion rejects with a {@link PdfError}. The service decides what a document reaches: see the guide.
+ * Creates a converter of HTML to PDF with a Gotenberg service (version 8 or later), which retries as the PDF client does. A failed
+ * conversion rejects with a `PdfError`. The service decides what a document can reach on the network: see the guide.
  *
  * @throws ConfigError for an invalid option
  *
@@ -77,7 +80,7 @@ export function gotenbergHtmlToPdf(options: GotenbergOptions): HtmlToPdf {
     checkHtml(html, given.maxHtmlBytes);
     const leave = await running.enter(document.signal);
     try {
-      // With got, which is not loaded for a browser of this machine.
+      // Imported on demand, so that got is not loaded where a browser of this machine converts.
       const { requestPdf } = await import('./gotenberg-request.ts');
       const { timeout = given.timeout } = document;
       yield* requestPdf(html, document, { ...given, apiKey: '', headers, timeout }, whole);

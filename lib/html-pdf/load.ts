@@ -2,12 +2,15 @@ import type { Browser, BrowserContext, CDPSession, Page, Route } from 'playwrigh
 
 import type { ConverterSettings } from './options.ts';
 
-/** What is converted. */
+/** A document to convert. */
 export interface DocumentSource {
   readonly html: string;
-  /** Called before it is printed, with the files that it names and did not get, if any. What it throws ends the conversion. */
+  /**
+   * Called before the document is printed, with the files that it names and did not get, if any. An error that it throws ends the
+   * conversion.
+   */
   readonly onMissing: (files: readonly string[]) => void;
-  /** Called before it is printed, if it is wider than the paper. */
+  /** Called before the document is printed, if it is wider than the paper. */
   readonly onCut: (width: CutWidth) => void;
 }
 
@@ -20,7 +23,7 @@ export interface CutWidth {
 /** The address of each document: reserved (RFC 6761), so that relative URLs have a base and lead nowhere. */
 const DOCUMENT_URL = 'http://document.invalid/';
 
-/** What a document may load: images, and fonts of `data:` URLs. Its styles are in itself, see `clearPageRules()`. */
+/** What a document may load: images, and fonts of `data:` URLs. Styles have to be in the document itself, see `readPageRules()`. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
@@ -30,8 +33,8 @@ const POLICY = [
 ].join('; ');
 
 /**
- * What the content of a document replaces. `sandbox`, which only a header can say, makes a document ignore `<meta
- * http-equiv="refresh">`, which would replace it, by `about:blank` for example, where no interception stops it.
+ * The response that the content of a document replaces. `sandbox`, which only a header can set, makes a document ignore `<meta
+ * http-equiv="refresh">`: such a refresh would replace the document, for example by `about:blank`, where no interception stops it.
  */
 const EMPTY = {
   headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': `${POLICY}; sandbox` },
@@ -44,23 +47,26 @@ export interface EmptyPage {
   readonly page: Page;
   readonly session: CDPSession;
   readonly frameId: string;
-  /** The first URLs that the document names and did not get, of images, fonts, style sheets and whatever else it may not load. */
+  /** The first URLs that the document names and did not get: of images, fonts, style sheets and everything else that it may not load. */
   readonly missing: ReadonlySet<string>;
 }
 
-/** How many of them are told, since a stranger's document may name any number. */
+/** How many missing files are reported, since a stranger's document may name any number. */
 const MOST_MISSING = 20;
 
-/** What is told of an object whose address is not known: Chromium tells its origin only. */
+/** The name that is reported for an object, because Chromium tells only the origin of its address. */
 const OBJECT = 'an object';
 
-/** Opens a page in a context of its own, without JavaScript and network, as it is printed: print styles load what they name. */
+/**
+ * Opens a page in a context of its own, without JavaScript and network, and with print styles, so that these load the files that they
+ * name.
+ */
 export async function openPage(browser: Browser, assets: ConverterSettings['assets']): Promise<EmptyPage> {
   const context = await browser.newContext({
     javaScriptEnabled: false,
     offline: true,
     serviceWorkers: 'block',
-    // That of the window, see `launch()`.
+    // The viewport is that of the window, see `NO_DISPLAY` in `browser.ts`.
     viewport: null,
   });
   try {
@@ -77,9 +83,9 @@ export async function openPage(browser: Browser, assets: ConverterSettings['asse
     observeMissing(page, session, (file) => {
       if (missing.size < MOST_MISSING) missing.add(file);
     });
-    // Once, because further requests for the address are not for the document.
+    // Answered once, because further requests for the address are not for the document.
     await page.route(DOCUMENT_URL, async (route) => route.fulfill(EMPTY), { times: 1 });
-    // As with document.open(), its address and policy remain in force for the content that replaces this.
+    // As with document.open(), the address and the policy of this page remain in force for the content that replaces it.
     await page.goto(DOCUMENT_URL);
     return { context, page, session, frameId: frameTree.frame.id, missing };
   } catch (error) {
@@ -88,10 +94,10 @@ export async function openPage(browser: Browser, assets: ConverterSettings['asse
   }
 }
 
-/** Tells each file that a document names and does not get. */
+/** Reports each file that a document names and does not get. */
 function observeMissing(page: Page, session: CDPSession, tell: (file: string) => void): void {
   page.on('requestfailed', (request) => tell(nameOf(request.url())));
-  // A frame or an object is refused without a request, by the policy.
+  // The policy refuses a frame or an object without a request.
   session.on('Page.frameNavigated', ({ frame: { unreachableUrl } }) => {
     if (unreachableUrl !== undefined) tell(nameOf(unreachableUrl));
   });
@@ -110,7 +116,7 @@ export async function setContent({ frameId, session }: EmptyPage, html: string):
   await loaded;
 }
 
-/** Loads the header and the footer, which get no file at all, so that those that they name are known to be missing. */
+/** Loads the header and the footer. They get no file at all, so that all files that they name are known to be missing. */
 export async function loadTemplates(empty: EmptyPage, templates: readonly string[]): Promise<void> {
   await empty.page.route('**/*', refuse);
   await setContent(empty, templates.join(''));
@@ -119,7 +125,9 @@ export async function loadTemplates(empty: EmptyPage, templates: readonly string
 
 const refuse = async (route: Route): Promise<void> => route.abort('aborted').catch(() => {});
 
-/** A URL as the document wrote it, if relative; without credentials and query, which may be secret. */
+/**
+ * The name of a URL in reports: a relative URL as the document has it, any other URL without credentials and query, which may be secret.
+ */
 function nameOf(url: string): string {
   const path = pathOf(url);
   if (path !== undefined) return path;
@@ -132,7 +140,7 @@ function nameOf(url: string): string {
 async function answer(route: Route, assets: ConverterSettings['assets']): Promise<void> {
   const request = route.request();
   try {
-    // Of a frame, it is `document`.
+    // The type of a request by a frame is `document`.
     const path = request.resourceType() === 'image' ? pathOf(request.url()) : undefined;
     const asset = path === undefined ? undefined : await assets?.(path);
     // `aborted` leaves the document as it is, which a frame, a refresh or a redirect would replace.

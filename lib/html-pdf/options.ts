@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
-import type { Milliseconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { optional, readOptions } from '../options/declare.ts';
 import type { Check, Given, Optional, Values } from '../options/declare.ts';
@@ -16,14 +16,14 @@ export interface Asset {
   readonly type: `image/${string}`;
 }
 
-/** A step of a conversion or of the browser. */
-export type HtmlPdfEvent =
-  | { readonly type: 'browser_started'; readonly ms: Milliseconds }
+/** A step of a conversion or of the browser. Times are in seconds, with fractions. */
+export type HtmlToPdfEvent =
+  | { readonly type: 'browser_started'; readonly seconds: Seconds }
   | { readonly type: 'browser_ended'; readonly documents: number; readonly reason: BrowserEnd }
-  | { readonly type: 'started'; readonly waited: Milliseconds; readonly waiting: number }
+  | { readonly type: 'started'; readonly waited: Seconds; readonly waiting: number }
   | {
       readonly type: 'missing';
-      /** The first twenty files that a document names and did not get: relative URLs as written, others without their query. */
+      /** The first twenty files that a document names and did not get: relative URLs as written, other URLs without their query. */
       readonly files: readonly string[];
     }
   | {
@@ -33,8 +33,8 @@ export type HtmlPdfEvent =
       readonly width: number;
       readonly printed: number;
     }
-  | { readonly type: 'finished'; readonly ms: Milliseconds; readonly bytes: number }
-  | { readonly type: 'failed'; readonly ms: Milliseconds; readonly code: string };
+  | { readonly type: 'finished'; readonly seconds: Seconds; readonly bytes: number }
+  | { readonly type: 'failed'; readonly seconds: Seconds; readonly code: string };
 
 /** Why a browser ended. */
 export type BrowserEnd = 'closed' | 'crashed' | 'memory' | 'recycled' | 'unresponsive';
@@ -60,13 +60,13 @@ export const maxHtmlBytes: Optional<number, number> = optional(integer(1), 16 * 
 
 const CONVERTER = {
   /**
-   * Chromium or its `chromium-headless-shell`, which needs half the memory and time.
+   * The path of Chromium, or of its `chromium-headless-shell`, which needs half the memory and time.
    * @default the first of those that Debian, Chrome and macOS install
    */
   executablePath: optional(executable),
   /** How many documents are converted at a time. @default the number of processors */
-  maxConcurrency: optional(integer(1), availableParallelism()),
-  /** How many conversions may wait for their turn; further ones fail with `ERR_HTML_PDF_FULL`. @default 100 */
+  concurrency: optional(integer(1), availableParallelism()),
+  /** How many conversions may wait for their turn; further conversions fail with `ERR_HTML_TO_PDF_FULL`. @default 100 */
   maxQueue: optional(integer(0), 100),
   /** How long one conversion may take, without the wait for its turn. @default '30 seconds' */
   timeout: optional(wait(1), '30 seconds'),
@@ -75,31 +75,31 @@ const CONVERTER = {
   /** The largest document, in bytes. @default 16_777_216 */
   maxHtmlBytes,
   /**
-   * How much memory the browser may use, in bytes; over it, it is ended, with its documents. Looked at on Linux, every quarter of
-   * a second. @default 2_147_483_648
+   * How much memory the browser may use, in bytes; a browser that uses more is ended, with its documents. Checked every quarter of a
+   * second, on Linux only. @default 2_147_483_648
    */
   maxMemory: optional(integer(1), 2 ** 31),
   /**
-   * Chromium's sandbox, which separates a document from this machine. It does not start as root. `false`: only in a container
-   * or for HTML that you trust.
+   * Whether to use Chromium's sandbox, which separates a document from this machine. It does not start as root. Set it to `false` only in
+   * a container or for HTML that you trust.
    * @default true
    */
   sandbox: optional(sandbox, true),
   /**
-   * Returns the image that a document names by a relative URL: `logo.png`, for `<img src="logo.png">`. `undefined`: there is
-   * none. Never pass the path to the file system unchecked; the document chooses it.
+   * Returns the image that a document names by a relative URL: `logo.png`, for `<img src="logo.png">`. Return `undefined` when there is
+   * none. Never pass the path to the file system unchecked, because the document chooses it.
    * @default documents have no images but those in `data:` URLs
    */
   assets: optional(fn<(path: string) => Asset | undefined | Promise<Asset | undefined>>()),
   /**
-   * What happens to a document that names a file which it does not get: an image that `assets` does not return, or anything of
-   * another host, or a font, style sheet or frame that is not in the document itself. `'print'`: it is printed without it, and
-   * `observe` is told. `'error'`: the conversion fails with `ERR_HTML_PDF_MISSING`, which names the files.
+   * What happens to a document that names a file which it does not get: an image that `assets` does not return, anything of another host,
+   * or a font, style sheet or frame that is not in the document itself. With `'print'`, the document is printed without the file, and
+   * `onEvent` is called. With `'error'`, the conversion fails with `ERR_HTML_TO_PDF_MISSING`, which names the files.
    * @default 'print'
    */
   onMissing: optional(oneOf('print', 'error'), 'print'),
   /** Called at each step, for logs and metrics. An error that it throws is ignored. */
-  observe: optional(fn<(event: HtmlPdfEvent) => void>(), () => {}),
+  onEvent: optional(fn<(event: HtmlToPdfEvent) => void>(), () => {}),
 };
 
 /** Options of `createHtmlToPdf()`. */
@@ -112,15 +112,15 @@ export interface ConverterSettings extends Values<typeof CONVERTER> {
 
 /** Checks the options of a converter. @throws ConfigError with the option and the remedy */
 export function readConverterSettings(options: HtmlToPdfOptions): ConverterSettings {
-  const { observe, ...settings } = readOptions(CONVERTER, options, 'createHtmlToPdf()');
+  const { onEvent, ...settings } = readOptions(CONVERTER, options, 'createHtmlToPdf()');
   return {
     ...settings,
     executablePath: settings.executablePath ?? findExecutable(),
-    observe(event) {
+    onEvent(event) {
       try {
-        observe(event);
+        onEvent(event);
       } catch {
-        // Documented as ignored: a fault of a metric must not cost the document.
+        // Ignored, as documented: a fault of a metric must not cost the document.
       }
     },
   };
@@ -160,17 +160,17 @@ const DOCUMENT = {
    */
   margin: optional(margins, {}),
   /**
-   * HTML at the top of each page. Elements of the classes `pageNumber`, `totalPages`, `title` and `date` are filled in. It has
-   * styles of its own, none of the document's, and loads nothing.
+   * HTML at the top of each page. Elements of the classes `pageNumber`, `totalPages`, `title` and `date` are filled in. The header has
+   * only styles of its own, not the document's, and loads nothing.
    * @default none
    */
   header: optional(html),
-  /** The same at the bottom of each page: `Page <span class="pageNumber"></span>`. @default none */
+  /** HTML at the bottom of each page, as for `header`: `Page <span class="pageNumber"></span>`. @default none */
   footer: optional(html),
   /**
-   * What happens to a document that is wider than the paper. By itself, Chromium makes one that is up to half wider smaller.
-   * `'actual'`: the rest is cut, and `observe` is told. `'fit'`: the document is made as small as it has to be, down to a tenth.
-   * Gotenberg does not measure documents, and takes `'actual'` only.
+   * What happens to a document that is wider than the paper. Chromium itself makes a document smaller that is up to half wider than the
+   * paper. With `'actual'`, a wider document is cut, and `onEvent` is called. With `'fit'`, the document is made as small as it has to
+   * be, down to a tenth. Gotenberg does not measure documents, and takes `'actual'` only.
    * @default 'actual'
    */
   scale: optional(oneOf('actual', 'fit'), 'actual'),
@@ -183,7 +183,7 @@ const DOCUMENT = {
 };
 
 /** Options of one document. */
-export interface HtmlPdfOptions extends Given<typeof DOCUMENT> {}
+export interface ConvertOptions extends Given<typeof DOCUMENT> {}
 
 /** The options of one document, checked and complete; lengths in inches. */
 export interface DocumentSettings extends Pick<
@@ -192,12 +192,12 @@ export interface DocumentSettings extends Pick<
 > {
   readonly paper: Paper;
   readonly margin: Readonly<Record<keyof Margins, number>>;
-  /** The sides whose margin was given, and not left to the document. */
+  /** The sides whose margin was given; the document may decide the margins of the others. */
   readonly givenMargins: readonly (keyof Margins)[];
 }
 
 /** Checks the options of one document. @throws ConfigError with the option and the remedy */
-export function readDocumentSettings(options: HtmlPdfOptions): DocumentSettings {
+export function readDocumentSettings(options: ConvertOptions): DocumentSettings {
   const { format, landscape, margin, ...settings } = readOptions(DOCUMENT, options, 'convert()');
   const { width, height } = format;
   const { top, right = MARGIN, bottom, left = MARGIN } = margin;

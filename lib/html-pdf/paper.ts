@@ -2,13 +2,13 @@ import { ConfigError } from '../errors.ts';
 import { isObject, optional, readOptions } from '../options/declare.ts';
 import type { Check, Given, Values } from '../options/declare.ts';
 
-/** A paper in inches, as it lies. */
+/** The size of a paper in inches, in the orientation in which it is printed. */
 export interface Paper {
   readonly width: number;
   readonly height: number;
 }
 
-/** Upright, but for ledger, which is the paper of tabloid with the long side horizontal. */
+/** All sizes are upright except ledger, which is tabloid with the long side horizontal. */
 const PAPERS = {
   a0: { width: 33.1102, height: 46.811 },
   a1: { width: 23.3858, height: 33.1102 },
@@ -50,13 +50,13 @@ const INCHES: Readonly<Record<string, number>> = {
   px: 1 / PIXELS,
 };
 
-/** A length in inches; `undefined`: it is none. */
+/** A length in inches; `undefined` when the text is not a length. */
 export function inchesOf(text: string): number | undefined {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(mm|cm|in|pt|px)$/.exec(text) ?? [];
   return number === undefined ? undefined : Number(number) * INCHES[unit]!;
 }
 
-/** In inches. */
+/** Returns the length in inches. */
 const length: Check<Length, number> = (place, given: unknown) => {
   const inches = typeof given === 'string' ? inchesOf(given) : undefined;
   if (inches !== undefined) return inches;
@@ -84,7 +84,10 @@ export const margins: Check<Length | Margins, Values<typeof MARGINS>> = (place, 
 export const MARGIN: number = 1 / 2.54;
 export const MARGIN_WITH_TEXT: number = 2 / 2.54;
 
-/** Chromium prints a template without a size at 0, and its own text without a template. */
+/**
+ * Wraps a template with a size, because Chromium prints a template without one at size 0. Without a template, it would print its own
+ * text.
+ */
 export function headerTemplate(html: string | undefined): string {
   if (html === undefined) return '<span></span>';
   return `<div style="box-sizing: border-box; width: 100%; padding: 0 1cm; font-size: 8pt">${html}</div>`;

@@ -5,13 +5,13 @@ import type { CutWidth, DocumentSource, EmptyPage } from './load.ts';
 import { headerTemplate, inchesOf, PIXELS } from './paper.ts';
 import type { DocumentSettings } from './options.ts';
 
-/** Of each piece of the PDF, in bytes. */
+/** The size of each piece of the PDF, in bytes. */
 const PIECE = 256 * 1024;
 
-/** Of the window that a document is laid out in, in CSS pixels. A low one takes less time, because nothing of it is shown. */
+/** The height of the window in which a document is laid out, in CSS pixels. A low window takes less time, and nothing of it is shown. */
 const HEIGHT = 100;
 
-/** By how much Chromium makes a document smaller by itself, so that a wide one fits. What is wider is cut. */
+/** The factor by which Chromium itself makes a wide document smaller, so that it fits. A wider document is cut. */
 const SHRINK = 1.5;
 
 /** The smallest `scale` of Chromium. */
@@ -56,7 +56,7 @@ async function setWidth(session: CDPSession, width: number): Promise<void> {
   });
 }
 
-/** The scale to print with, and whether the document is wider than what is printed all the same. */
+/** The scale to print with, and the widths if the document is still wider than the paper. */
 async function scaleOf(
   session: CDPSession,
   printable: number,
@@ -80,15 +80,15 @@ async function widthOf(session: CDPSession): Promise<number> {
 }
 
 /**
- * Whether a document may contain an `@page` rule. If not, its style sheets need not be looked at, which takes a sixth of the time of
- * a short document. The `@` is itself or a character reference, which an SVG `<style>` may contain; as an escape it begins no rule
- * (CSS Syntax 4.3.1). A letter after it, unless it is a p, is that of another rule; anything else may be dropped or decoded.
+ * Whether a document may contain an `@page` rule. If not, its style sheets need not be looked at, which takes a sixth of the time of a
+ * short document. The `@` may be the character itself or a character reference, which an SVG `<style>` may contain; an escaped `@` begins
+ * no rule (CSS Syntax 4.3.1). A letter other than p after it begins another rule; any other character may be dropped or decoded.
  */
 function mayHavePageRule(html: string): boolean {
   return /@(?![a-oq-z])|&(?:#0*64|#x0*40|commat)/i.test(html);
 }
 
-/** Gives a document without a title that of its first heading, because Chromium would take its address, `about:blank`. */
+/** Sets the title of a document without one to its first heading, because Chromium would take its address, `about:blank`. */
 async function setTitle(session: CDPSession): Promise<void> {
   // Through the prototypes, because `<img name="title">` replaces the member of the document.
   const expression = `{
@@ -102,9 +102,9 @@ async function setTitle(session: CDPSession): Promise<void> {
 }
 
 /**
- * Removes from the document's own `@page` rules what the options decide: the size, the orientation and the margins that were given.
- * Chromium would follow them in part, and no rule that is added overrides all of them. The policy allows only style sheets in
- * the document itself, which can all be changed. Returns the margins of all pages that the rules decide, in inches.
+ * Removes from the document's own `@page` rules the size, the orientation and the margins that the options give. Chromium would follow
+ * them in part, and no rule that is added overrides all of them. The policy allows only style sheets in the document itself, which can
+ * all be changed. Returns the margins of all pages that the rules decide, in inches.
  */
 async function readPageRules(
   session: CDPSession,

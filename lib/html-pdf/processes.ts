@@ -4,9 +4,12 @@ import type { Browser } from 'playwright-core';
 
 /** The processes of a browser. */
 export interface Processes {
-  /** In bytes, what they use alone, swapped out or not; 0 where there is no /proc, and while the browser does not respond. */
+  /**
+   * The memory that only these processes use, in bytes, swapped out or not; 0 where there is no /proc, and while the browser does not
+   * respond.
+   */
   memory(): Promise<number>;
-  /** Ends them without their cooperation. */
+  /** Kills the processes. */
   kill(): void;
 }
 
@@ -38,7 +41,10 @@ export async function openProcesses(browser: Browser): Promise<Processes> {
   };
 }
 
-/** The anonymous memory of a process, in RAM and swapped out (proc(5)). Files and shared memory would be counted repeatedly. */
+/**
+ * The anonymous memory of a process, in RAM and swapped out (proc(5)). Files and shared memory are left out, because they would be
+ * counted repeatedly.
+ */
 async function memoryOf(id: number): Promise<number> {
   const status = await readFile(`/proc/${id}/status`, 'utf8').catch(() => '');
   return Array.from(
@@ -51,6 +57,6 @@ function tryKill(id: number): void {
   try {
     process.kill(id, 'SIGKILL');
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }

@@ -1,20 +1,20 @@
-import { closedError, HtmlPdfError } from './error.ts';
+import { closedError, HtmlToPdfError } from './error.ts';
 
-/** Runs a bounded number of conversions at a time; a bounded number of others wait, in the order of their calls. */
+/** Runs a limited number of conversions at a time; a limited number of others wait in the order of their calls. */
 export class ConversionQueue {
-  readonly #maxConcurrency: number;
+  readonly #concurrency: number;
   readonly #maxQueue: number;
   readonly #waiting = new Set<{ readonly start: () => void; readonly refuse: (error: unknown) => void }>();
   #running = 0;
   #closed = false;
   #idle: PromiseWithResolvers<void> | undefined;
 
-  constructor(maxConcurrency: number, maxQueue: number) {
-    this.#maxConcurrency = maxConcurrency;
+  constructor(concurrency: number, maxQueue: number) {
+    this.#concurrency = concurrency;
     this.#maxQueue = maxQueue;
   }
 
-  /** How many wait. */
+  /** How many conversions wait. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -22,17 +22,17 @@ export class ConversionQueue {
   /**
    * Waits for a turn, and returns the function that ends it, to be called once.
    *
-   * @throws HtmlPdfError when the queue is full or closed; the reason of `signal` when it aborts
+   * @throws HtmlToPdfError when the queue is full or closed; the reason of `signal` when it aborts
    */
   async enter(signal: AbortSignal | undefined): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#closed) throw closedError();
-    if (this.#running < this.#maxConcurrency) this.#running += 1;
+    if (this.#running < this.#concurrency) this.#running += 1;
     else await this.#wait(signal);
     return () => this.#leave();
   }
 
-  /** Refuses those that wait and all later ones, and waits for those that run. */
+  /** Refuses waiting and later conversions, and waits for the running ones. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const { refuse } of this.#waiting) refuse(closedError());
@@ -43,9 +43,9 @@ export class ConversionQueue {
 
   async #wait(signal: AbortSignal | undefined): Promise<void> {
     if (this.#waiting.size >= this.#maxQueue) {
-      throw new HtmlPdfError(
-        'ERR_HTML_PDF_FULL',
-        `${this.#maxQueue} conversions wait already. Try again later, or raise maxQueue or maxConcurrency.`,
+      throw new HtmlToPdfError(
+        'ERR_HTML_TO_PDF_FULL',
+        `${this.#maxQueue} conversions wait already. Try again later, or raise maxQueue or concurrency.`,
       );
     }
     const { promise, reject, resolve } = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ export class ConversionQueue {
     }
   }
 
-  /** Passes the turn to the next one; the number of running conversions stays the same then. */
+  /** Passes the turn to the next conversion, so that the number of running conversions stays the same. */
   #leave(): void {
     const [next] = this.#waiting;
     if (next) {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import { toMilliseconds } from '../contracts/duration.ts';
 import type { Milliseconds, Seconds } from '../contracts/duration.ts';
+import type { OnConnection } from './connection.ts';
 
 /** In bytes. Smaller bodies are not counted: the limit of concurrent requests bounds their number. */
 const UNCOUNTED = 64 * 1024;
@@ -9,24 +10,11 @@ const UNCOUNTED = 64 * 1024;
 /** A body is not evicted earlier. */
 const EVICTABLE_AFTER: Milliseconds = 1000;
 
-// A property of the request is cheaper than an entry in a map of all requests, which would cost more than the rest of this
-// file.
-const BODY = Symbol('gatehouse.body');
-
-interface WithBody {
-  [BODY]?: ArrivingBody;
-}
-
-/** The tracked body of a request; `undefined` when it has arrived already, or the server does not limit its requests. */
-export function arrivingBodyOf(req: IncomingMessage): ArrivingBody | undefined {
-  return (req as WithBody)[BODY];
-}
-
 /** The body of a running request. */
 export class ArrivingBody {
   readonly since: Milliseconds = performance.now();
   isEvicted = false;
-  readonly #req: IncomingMessage;
+  readonly #req: IncomingMessage & OnConnection;
   readonly #capacity: { left: number; readonly all: number };
   readonly #aborted = Promise.withResolvers<undefined>();
   #isAwaited = false;
@@ -76,7 +64,7 @@ export class ArrivingBody {
   abort(): void {
     this.#aborted.resolve(undefined);
     // Else the engine or the host reads this body, and neither can be notified.
-    if (!this.#isAwaited) this.#req.destroy();
+    if (!this.#isAwaited) (this.#req.stream ?? this.#req).destroy();
   }
 
   release(): void {
@@ -88,11 +76,14 @@ export class ArrivingBody {
 
 /** The bodies that are being received. Those that exceed the timeout are aborted. */
 export interface ArrivingBodies {
+  /** Registers the body of a request. `undefined`: there is no body, or Node has received all of it. */
+  track(req: IncomingMessage): ArrivingBody | undefined;
   /**
-   * Registers the body of a request. The function that is returned must be called once, when the request has ended; it returns
-   * `'evicted'` when the body was aborted to admit another request. `undefined`: there is no body, or Node has received all of it.
+   * Must be called once for each registered body, when its request has ended.
+   *
+   * @returns `'evicted'` when the body was aborted to admit another request
    */
-  track(req: IncomingMessage): (() => 'evicted' | 'ended') | undefined;
+  end(body: ArrivingBody): 'evicted' | 'ended';
   /**
    * Aborts the body that has been arriving for the longest time, if that is more than a second, so that slow clients cannot use
    * up the limit of concurrent requests. `false`: there is no such body.
@@ -144,14 +135,14 @@ export function createArrivingBodies(limits: {
     track(req) {
       if (!isArriving(req)) return undefined;
       const body = new ArrivingBody(req, capacity);
-      (req as WithBody)[BODY] = body;
       arriving.add(body);
       scheduleTimeouts();
-      return () => {
-        arriving.delete(body);
-        body.release();
-        return body.isEvicted ? 'evicted' : 'ended';
-      };
+      return body;
+    },
+    end(body) {
+      arriving.delete(body);
+      body.release();
+      return body.isEvicted ? 'evicted' : 'ended';
     },
     evictOldest() {
       const [oldest] = readSince(performance.now() - EVICTABLE_AFTER);
@@ -164,7 +155,14 @@ export function createArrivingBodies(limits: {
 }
 
 /** Whether a request has a body of which Node has not received all. */
-export function isArriving({ complete, headers, readableLength }: IncomingMessage): boolean {
+export function isArriving({
+  complete,
+  headers,
+  readableLength,
+  stream,
+}: IncomingMessage & OnConnection): boolean {
   if (complete) return false;
+  // Over HTTP/2 a body may have neither field (RFC 9113 section 8.1.1).
+  if (stream && headers['content-length'] === undefined) return !stream.endAfterHeaders;
   return Number(headers['content-length']) > readableLength || 'transfer-encoding' in headers;
 }

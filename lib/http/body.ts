@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Context } from 'koa';
 
 import { BodyError } from '../errors.ts';
-import { arrivingBodyOf } from './arriving-bodies.ts';
 import type { ArrivingBody } from './arriving-bodies.ts';
 import { closeAfterResponse } from './connection.ts';
 import { checkJson, parseIJson } from './json.ts';
+import { requestOf } from './request.ts';
 
 export const FORM = 'application/x-www-form-urlencoded';
 export const JSON_TYPE = 'application/json';
@@ -43,14 +43,7 @@ export async function readBody(ctx: Context, rules: BodyRules): Promise<Body | u
   const type = ctx.request.type.trim().toLowerCase();
   const isAccepted = types?.includes(type) ?? true;
   if (!isAccepted && type !== '' && hasBodyField(ctx)) throw discardRest(ctx, unsupportedType(rules));
-  let found: { bytes: Buffer } | ReturnType<typeof readParsed>;
-  if (isUnread(req)) {
-    const bytes = await readBytes(ctx, rules);
-    if (!isUtf8(bytes)) throw new BodyError(`The ${name} is not UTF-8.`);
-    found = bytes.length === 0 ? undefined : { bytes };
-  } else {
-    found = readParsed(ctx, rules);
-  }
+  const found = isUnread(req) ? utf8(await readBytes(ctx, rules), name) : readParsed(ctx, rules);
   if (found === undefined) return undefined;
   if (!isAccepted) throw unsupportedType(rules);
   return { type, ...found };
@@ -101,6 +94,11 @@ async function collect(req: IncomingMessage, limit: number): Promise<Buffer> {
   return promise;
 }
 
+function utf8(bytes: Buffer, name: string): { bytes: Buffer } | undefined {
+  if (!isUtf8(bytes)) throw new BodyError(`The ${name} is not UTF-8.`);
+  return bytes.length === 0 ? undefined : { bytes };
+}
+
 interface ParsedRequest {
   readonly body?: unknown;
   readonly rawBody?: unknown;
@@ -109,13 +107,15 @@ interface ParsedRequest {
 function readParsed(
   ctx: Context,
   { limit, name }: BodyRules,
-): { text: string } | { value: unknown } | undefined {
+): { bytes: Buffer } | { text: string } | { value: unknown } | undefined {
   const request = ctx.request as ParsedRequest;
   const { body, rawBody } = request.body === undefined ? (ctx.req as ParsedRequest) : request;
-  const text = typeof rawBody === 'string' ? rawBody : body;
-  const length = typeof text === 'string' ? Buffer.byteLength(text) : Number(ctx.get('content-length'));
+  const sent = typeof rawBody === 'string' ? rawBody : body;
+  const isWhole = typeof sent === 'string' || Buffer.isBuffer(sent);
+  const length = isWhole ? Buffer.byteLength(sent) : Number(ctx.get('content-length'));
   if (length > limit) throw tooLarge(limit, name);
-  if (typeof text === 'string') return text === '' ? undefined : { text };
+  if (Buffer.isBuffer(sent)) return utf8(sent, name);
+  if (typeof sent === 'string') return sent === '' ? undefined : { text: sent };
   // Some parsers set `{}` when there is no body.
   if (body !== undefined && ctx.request.type !== '') return { value: body };
   if (!hasBodyField(ctx)) return undefined;
@@ -175,7 +175,7 @@ function admit(ctx: Context, { limit, name }: BodyRules): ArrivingBody | undefin
     throw discardRest(ctx, new BodyError(`The ${name} must not be compressed.`, { status: 415 }));
   // Some parsers never settle for a request whose connection has closed.
   if (req.destroyed) throw new BodyError(`The ${name} could not be read.`);
-  const tracked = arrivingBodyOf(req);
+  const { body: tracked } = requestOf(ctx);
   const refused = Number(length) > limit ? 'too large' : tracked?.reserve(Number(length ?? 0));
   // Node discards an unread body of known length by itself, and the connection stays usable: the client receives the 503.
   if (refused === 'no capacity') throw noCapacity(ctx);

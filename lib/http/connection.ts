@@ -1,10 +1,37 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
+import { finished } from 'node:stream';
 
 import type { Milliseconds } from '../contracts/duration.ts';
 
 interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+}
+
+/** What of a request or a response is on a connection. Over HTTP/2 it is a stream, and the connection is that of others too. */
+export interface OnConnection {
+  readonly stream?: ServerHttp2Stream;
+}
+
+/**
+ * Calls a function when a response was sent completely or its connection has closed; soon when that is so already.
+ *
+ * The listener does not count towards the ten of which Node warns: a stream has seven of `pipeline()`, and the others are the host's.
+ */
+export function whenSent(res: ServerResponse & OnConnection, call: () => void): void {
+  if (res.stream) {
+    // Over HTTP/2 a response says so only when the client has sent all of its body too.
+    finished(res.stream, { readable: false }, () => call());
+    return;
+  }
+  if (res.closed) {
+    call();
+    return;
+  }
+  const most = res.getMaxListeners();
+  if (most > 0) res.setMaxListeners(most + 1);
+  res.once('close', call);
 }
 
 /** How long the rest of a body is waited for. */
@@ -15,11 +42,11 @@ const LINGERING: Milliseconds = 2000;
  * and the system of a client that is still sending would throw the response away (RFC 9112 section 9.6).
  */
 export function closeAfterResponse({ req, res }: Exchange): void {
-  if (res.headersSent) return;
+  // A connection of HTTP/2 goes on, and has no such field (RFC 9113 section 8.2.2).
+  if (res.headersSent || req.httpVersionMajor > 1) return;
   res.setHeader('Connection', 'close');
   const { socket } = req;
-  // A connection of HTTP/2 goes on.
-  if (req.complete || req.httpVersionMajor > 1) return;
+  if (req.complete) return;
   const closeNow = socket.destroySoon.bind(socket);
   // Node calls it when the response was sent.
   socket.destroySoon = () => {
@@ -34,6 +61,18 @@ export function closeAfterResponse({ req, res }: Exchange): void {
       closeNow();
     });
   };
+}
+
+/**
+ * Closes the stream of a request over HTTP/2 whose response was sent when its body has arrived, or after two seconds. Node would wait for
+ * the rest of a body that it has begun to read until the connection closes.
+ */
+export function closeStream({ req, stream }: ServerResponse & OnConnection): void {
+  if (!stream || stream.endAfterHeaders || req.complete) return;
+  req.resume();
+  // Without an error: the response is complete (RFC 9113 section 8.1).
+  const timer = setTimeout(() => stream.destroy(), LINGERING).unref();
+  stream.once('close', () => clearTimeout(timer));
 }
 
 /**

@@ -19,6 +19,13 @@ export async function readForm(ctx: Context): Promise<Record<string, string>> {
   return fields;
 }
 
+/** The values of the boxes that are checked in a posted form, by the beginning of the names of their fields. */
+export function checkedBoxes(posted: Readonly<Record<string, string>>, prefix: string): string[] {
+  return Object.entries(posted)
+    .filter(([field]) => field.startsWith(prefix))
+    .map(([, value]) => value);
+}
+
 /** The random string of a form that must not be processed twice. */
 export function readOnce(form: Readonly<Record<string, string>>): string {
   const once = form['once'] ?? '';

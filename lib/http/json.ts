@@ -77,7 +77,7 @@ export function countMembers(value: unknown): number {
   return members;
 }
 
-const MAX_DEPTH = 32;
+export const MAX_DEPTH = 32;
 
 // A NUL character, or half of a surrogate pair: with the flag `u`, whole pairs do not match.
 const UNSAFE = /[\0\ud800-\udfff]/u;

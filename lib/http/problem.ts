@@ -16,7 +16,7 @@ import {
   GatehouseError,
   PermissionMissingError,
 } from '../errors.ts';
-import { requestIdOf, sendRequestId } from './request-id.ts';
+import { requestIdOf, sendRequestId } from './request.ts';
 import { isUnavailable, logFailure } from './unavailable.ts';
 
 /** A problem (RFC 9457): what went wrong, for a program and for its developer. */
@@ -45,14 +45,32 @@ export const NOT_STORED = { 'Cache-Control': 'no-store', 'X-Content-Type-Options
 
 /** Answers with a problem. Nothing is thrown, so that the host's error handlers do not change the response. */
 export function sendProblem(ctx: Context, problem: Problem): void {
-  ctx.status = problem.status;
-  ctx.set({
-    'Content-Type': 'application/problem+json; charset=utf-8',
-    ...NOT_STORED,
-    ...problem.headers,
-  });
+  const { body, headers, status } = responseOf(problem);
+  ctx.status = status;
+  ctx.set(headers);
   sendRequestId(ctx);
-  ctx.body = JSON.stringify(problemDocument(problem));
+  ctx.body = body;
+}
+
+/** A response that the host sends. */
+export interface ProblemResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** A problem document (RFC 9457), as JSON. */
+  readonly body: string;
+}
+
+/** The response to a request with a problem. */
+export function responseOf(problem: Problem): ProblemResponse {
+  return {
+    status: problem.status,
+    headers: {
+      'Content-Type': 'application/problem+json; charset=utf-8',
+      ...NOT_STORED,
+      ...problem.headers,
+    },
+    body: JSON.stringify(problemDocument(problem)),
+  };
 }
 
 /** The document of a problem: a response body by itself, or one item of a bulk response. */

@@ -29,7 +29,7 @@ export interface PublicDocument {
 }
 
 /** The limits of a {@link PublicFetch}. */
-const LIMITS = {
+export const FETCHING = {
   /** How long a document may take in total, in milliseconds: resolving, connecting and reading. */
   timeout: 5000,
   maxRunning: 32,
@@ -38,7 +38,7 @@ const LIMITS = {
 };
 
 /** @param given - but for `loopback`, for tests; no option and no environment variable replaces it */
-export function createPublicFetch(given: Partial<Network> = {}, limits = LIMITS): PublicFetch {
+export function createPublicFetch(given: Partial<Network> = {}, limits = FETCHING): PublicFetch {
   const network = { ...INTERNET, ...given };
   const takePlaces = createPlaces();
 

@@ -31,3 +31,9 @@ export const TOO_MANY_PARAMETERS_PROBLEM: Problem = {
   code: 'too_many_parameters',
   detail: `The URL has more than ${MOST_PARAMETERS} parameters.`,
 };
+
+/** A parameter in the URL of a page; `''` when it is missing or repeated. */
+export function queryParameter({ query }: Context, name: string): string {
+  const value = query[name];
+  return typeof value === 'string' ? value : '';
+}

@@ -2,9 +2,13 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 import type { Milliseconds } from '../contracts/duration.ts';
-import { whenClosed } from './closed.ts';
+import { closeStream, whenSent } from './connection.ts';
+import type { OnConnection } from './connection.ts';
 
-/** The responses that are being sent. The connections of clients that do not receive theirs are closed. */
+/**
+ * The responses that are being sent. The connections of clients that do not receive theirs are closed; over HTTP/2, the streams of these
+ * responses.
+ */
 export interface SendingResponses {
   /**
    * Watches a response until it was sent, or its connection has closed: calls `ended` then, with `'evicted'` when the connection was
@@ -45,10 +49,11 @@ export function createSendingResponses(timeout: Milliseconds): SendingResponses 
   function limitUnsent(): void {
     timer = undefined;
     for (const [res, sending] of unsent) {
+      const sender = senderOf(res);
       // While an earlier response is being sent on the connection it has no socket, and no turn.
-      if (sending.isLimited || res.socket === null) continue;
+      if (sending.isLimited || sender === null) continue;
       sending.isLimited = true;
-      endUnlessReceived(res, res.socket, timeout);
+      endUnlessReceived(res, sender, timeout);
     }
     if (unsent.size > 0) schedule();
   }
@@ -60,25 +65,24 @@ export function createSendingResponses(timeout: Milliseconds): SendingResponses 
   return {
     watch(res, isStream, ended) {
       const sending = { since: performance.now(), isStream, isLimited: false, isEvicted: false };
-      if (!res.closed) {
-        unsent.set(res, sending);
-        schedule();
-      }
-      whenClosed(res, () => {
+      unsent.set(res, sending);
+      schedule();
+      whenSent(res, () => {
         unsent.delete(res);
+        closeStream(res);
         ended?.(sending.isEvicted ? 'evicted' : 'ended');
       });
     },
     evictOldest() {
       const before = performance.now() - EVICTABLE_AFTER;
-      for (const [{ req, socket }, sending] of unsent) {
+      for (const [res, sending] of unsent) {
         if (sending.since > before) return false;
         if (sending.isStream || sending.isEvicted) continue;
         // A response that waits for its turn has no socket of its own.
-        const connection = socket ?? req.socket;
-        if (connection.writableLength === 0) continue;
+        const sender = senderOf(res) ?? res.req.socket;
+        if (sender.writableLength === 0) continue;
         sending.isEvicted = true;
-        connection.destroy();
+        sender.destroy();
         return true;
       }
       return false;
@@ -86,14 +90,21 @@ export function createSendingResponses(timeout: Milliseconds): SendingResponses 
   };
 }
 
-function endUnlessReceived(res: ServerResponse, socket: Socket, timeout: Milliseconds): void {
-  const { timeout: before = 0 } = socket;
+/** What sends a response: its connection or, over HTTP/2, its stream. `null`: it waits for its turn. */
+type Sender = Pick<Socket, 'destroy' | 'setTimeout' | 'timeout' | 'writableLength'>;
+
+function senderOf({ socket, stream }: ServerResponse & OnConnection): Sender | null {
+  return (stream as Sender | undefined) ?? socket;
+}
+
+function endUnlessReceived(res: ServerResponse, sender: Sender, timeout: Milliseconds): void {
+  const { timeout: before = 0 } = sender;
   if (before > 0 && before < timeout) return;
   // Node restarts it whenever the system accepts bytes for the client.
-  socket.setTimeout(timeout);
+  sender.setTimeout(timeout);
   res.on('timeout', () => {
-    if (socket.writableLength > 0) socket.destroy();
+    if (sender.writableLength > 0) sender.destroy();
   });
   // Before Node's own listener, which sets the timeout of an idle connection.
-  res.prependOnceListener('finish', () => socket.setTimeout(before));
+  res.prependOnceListener('finish', () => sender.setTimeout(before));
 }

@@ -14,7 +14,7 @@ const READ_INTERVAL: Milliseconds = 1000;
 
 /** The keys of one use that this node has read. */
 export interface KeyRing {
-  /** Private JWKs; the first one signs. Another list when they have changed. */
+  /** Private JWKs; the first one signs. When they have changed, this is another list. */
   readonly signing: readonly JWK[];
   list(): readonly SigningKey[];
   /** Reads the storage again. */
@@ -22,13 +22,13 @@ export interface KeyRing {
   /** Reads the storage again, unless it was read within the last second. */
   reload(): Promise<void>;
   /**
-   * Adds a key that signs after `delay` seconds; the previous key verifies until the last of what it signed has expired. When
-   * another node rotates at the same time, that node's key is used.
+   * Adds a key that signs after `delay` seconds; the previous key verifies until everything that it signed has expired. When another node
+   * rotates at the same time, that node's key is used.
    */
   rotate(delay: Seconds): Promise<SigningKey>;
   /** Rotates when the newest key is older than `age` seconds. */
   rotateOlderThan(age: number, delay: Seconds): Promise<void>;
-  /** Retires the keys that a rotation which was interrupted has left as they were. */
+  /** Retires the keys that an interrupted rotation has not retired. */
   retireFormer(): Promise<void>;
   /** Sets the listener that is called when {@link KeyRing.signing} has changed. */
   onChange(listener: () => void): void;
@@ -36,9 +36,9 @@ export interface KeyRing {
 
 interface KeyRingSettings {
   readonly use: StoredKey['use'];
-  /** Of a key that signs tokens. */
+  /** The algorithm, for keys that sign tokens. */
   readonly algorithm?: SigningAlgorithm;
-  /** For how long what a key has signed is valid. */
+  /** For how long signatures of a key are valid. */
   readonly lifetime: Seconds;
   /** @default rotations are not recorded */
   readonly audit?: Pick<AuditLog, 'record'>;
@@ -67,7 +67,7 @@ export async function createKeyRing(
       keys = await ensureKeys(store, material, use, algorithm);
     } catch (cause) {
       if (cause instanceof StorageError) throw cause;
-      // Encrypted with a key-encryption key that this server was not given. Requests cannot do anything about it.
+      // The keys are encrypted with a key-encryption key that this server was not given. Requests cannot do anything about that.
       throw new StorageError(`The stored keys cannot be read: ${(cause as Error).message}`, { cause });
     }
     readAt = begunAt;
@@ -78,7 +78,7 @@ export async function createKeyRing(
     notifyChange?.();
   }
 
-  /** One at a time, so that an older list does not replace a newer one. */
+  /** Reads the storage, one read at a time, so that an older list does not replace a newer one. */
   async function read(): Promise<void> {
     pendingRead ??= readStorage().finally(() => {
       pendingRead = undefined;
@@ -96,7 +96,7 @@ export async function createKeyRing(
     return describeKey(stored, ring.signing[0]!.kid);
   }
 
-  /** Adds the generation that follows on `before`, unless another node has added it. */
+  /** Adds the generation that follows `before`, unless another node has added it. */
   async function replace(before: readonly StoredKey[], delay: Seconds): Promise<void> {
     const activeAt = now() + delay;
     const added = await addKey(store, material, { use, algorithm, after: before, activeAt });
@@ -111,7 +111,7 @@ export async function createKeyRing(
     signing: signingOrder(),
     list: () => keys.map(describe),
     read,
-    /** Anyone can send tokens with invented key ids: none of them waits for the next second, and all share the read of this one. */
+    /** Anyone can send tokens with invented key ids: no such request waits for the next second, and all share the read of this one. */
     async reload() {
       const age = Date.now() - readAt;
       // A negative age means that the clock was set back, so the real age is unknown.
@@ -126,7 +126,7 @@ export async function createKeyRing(
       return describe(newest);
     },
     async rotateOlderThan(age, delay) {
-      // By what the generation of the new key follows on, so that nodes which find it old at the same time add one key.
+      // The age is that of the keys that the new generation follows, so that nodes that find them old at the same time add only one key.
       const before = await store.list(use);
       if (before.every(({ createdAt }) => createdAt <= now() - age)) await replace(before, delay);
     },

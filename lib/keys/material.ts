@@ -6,8 +6,8 @@ import type { JWK } from 'jose';
 import { ConfigError } from '../errors.ts';
 
 /**
- * What protects a stored key: nothing, the key-encryption key that encrypts new ones, another one that was given, or one that was
- * not given.
+ * What protects a stored key: nothing (`none`), the key-encryption key that encrypts new keys (`newest`), another key-encryption key that
+ * was given (`former`), or one that was not given (`unknown`).
  */
 export type Protection = 'none' | 'newest' | 'former' | 'unknown';
 
@@ -36,7 +36,7 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
       const { kid } = decodeProtectedHeader(material);
       return keys.find((candidate) => candidate.kid === kid);
     } catch {
-      // Damaged.
+      // The material is damaged.
       return undefined;
     }
   }
@@ -68,7 +68,7 @@ export function createKeyMaterial(secrets: readonly string[]): KeyMaterial {
       if (!key) {
         throw new ConfigError(
           'secrets.keyEncryptionKey',
-          "the server's keys were encrypted with another one; give that one too, after the new one, until `gatehouse keys encrypt` has run with both",
+          "the server's keys were encrypted with another one; give that one too, after the new one, until `gatehouse signing-keys encrypt` has run with both",
         );
       }
       const { plaintext } = await compactDecrypt(material, key.bytes);

@@ -8,10 +8,10 @@ const TAG_LENGTH = 16;
 /**
  * Encrypts bytes as base64url text, which contains the nonce and detects any change.
  *
- * @param key - a KeyObject: for a Buffer, Node first fails to read it as a key, with an internal exception that costs three times
- * as much as the encryption
- * @param bound.nonce - of which the first 12 bytes count, never the same with one key. @default random
- * @param bound.context - what the text is opened with too. @default nothing
+ * @param key - a KeyObject: for a Buffer, Node first fails to read it as a key, with an internal exception that costs three times as much
+ * as the encryption
+ * @param bound.nonce - only the first 12 bytes count; they must never be the same twice with one key. @default random
+ * @param bound.context - a text that {@link unseal} needs too. @default an empty text
  */
 export function seal(
   plain: Buffer,
@@ -25,7 +25,7 @@ export function seal(
   );
 }
 
-/** Decrypts the result of {@link seal}. @throws Error when the text, the key or the context is another one */
+/** Decrypts the result of {@link seal}. @throws Error when the text, the key or the context is not the same */
 export function unseal(sealed: string, key: KeyObject, context = ''): Buffer {
   const bytes = Buffer.from(sealed, 'base64url');
   const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_LENGTH), {

@@ -2,12 +2,12 @@ import { createHmac, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 
 /**
- * The secrets from which the server signs cookies and derives what else has to be the same on every node: the first one signs and
- * encrypts, all verify and decrypt. Another list when they have changed.
+ * The secrets with which the server signs cookies, and from which it derives other values that have to be the same on every node. The
+ * first secret signs and encrypts, all verify and decrypt. When the secrets have changed, the function returns another list.
  */
 export type Secrets = () => readonly string[];
 
-/** Derives a value from each, once for each list. */
+/** Derives a value from each entry of a list, once for each list. */
 export function derivedFromEach<From, To>(
   source: () => readonly From[],
   derive: (one: From) => To,
@@ -23,8 +23,8 @@ export function derivedFromEach<From, To>(
 }
 
 /**
- * Derives keys for HMAC, because the secrets are used for other purposes too. With a Buffer, Node first fails to read it as a key:
- * the HMAC would take six times as long.
+ * Derives keys for HMAC, because the secrets are used for other purposes too. They are KeyObjects: Node first fails to read a Buffer as a
+ * key, and the HMAC would take six times as long.
  *
  * @param purpose - such as `gatehouse attempts`
  */

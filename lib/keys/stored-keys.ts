@@ -9,12 +9,12 @@ import type { KeyMaterial } from './material.ts';
 export interface SigningKey {
   /** The `kid` in the header of the tokens that it signs. */
   readonly id: string;
-  /** What it signs: access tokens (`token`), ID tokens (`id_token`) where these have keys of their own, or cookies. */
+  /** What the key signs: access tokens (`token`), ID tokens (`id_token`) where these have keys of their own, or cookies. */
   readonly use: StoredKey['use'];
-  /** `next`: published, so that verifiers have it before it signs. `active`: signs. `retired`: still verifies. */
+  /** A `next` key is published, so that verifiers have it before it signs. The `active` key signs. A `retired` key still verifies. */
   readonly status: 'next' | 'active' | 'retired';
   readonly createdAt: Seconds;
-  /** From when it signs. */
+  /** The time from which the key signs. */
   readonly activeAt: Seconds;
   /** When the last token that it signed expires; `undefined` for the newest key. */
   readonly retiresAt: Seconds | undefined;
@@ -22,7 +22,7 @@ export interface SigningKey {
 
 const USES: readonly StoredKey['use'][] = ['token', 'id_token', 'cookie'];
 
-/** A key as operators see it. @param activeId - of the key that signs */
+/** A key as operators see it. @param activeId - the id of the key that signs */
 export function describeKey(
   { activeAt, createdAt, id, retiresAt, use }: StoredKey,
   activeId: string | undefined,
@@ -31,7 +31,7 @@ export function describeKey(
   return { id, use, status, createdAt, activeAt, retiresAt };
 }
 
-/** The keys of one use that have not retired, newest first. None has to be decrypted. */
+/** The keys of one use that have not retired, newest first. This decrypts no key. */
 export function describeKeys(
   stored: readonly StoredKey[],
 ): readonly (SigningKey & Pick<StoredKey, 'material'>)[] {
@@ -40,7 +40,10 @@ export function describeKeys(
   return live.map((key) => Object.assign(describeKey(key, active?.id), { material: key.material }));
 }
 
-/** The live keys that sign tokens as operators see them: those of access tokens, then those of ID tokens, the newest of each first. */
+/**
+ * The live keys that sign tokens, as operators see them: first the keys of access tokens, then the keys of ID tokens, each with the
+ * newest first.
+ */
 export async function listSigningKeys(store: Pick<KeyStore, 'list'>): Promise<readonly SigningKey[]> {
   const [ofTokens, ofIdTokens] = await Promise.all([store.list('token'), store.list('id_token')]);
   const keys = [...describeKeys(ofTokens), ...describeKeys(ofIdTokens)];
@@ -52,9 +55,9 @@ function isLive({ retiresAt }: StoredKey): boolean {
 }
 
 /**
- * Encrypts all keys anew, each by one conditional write, so that it can run beside servers, several times at once and repeatedly,
- * and be interrupted at any point. A key that is encrypted with the newest key-encryption key already is written again: a repeated
- * call returns when all keys are stored so, also where a database did not confirm the writes of the first.
+ * Encrypts all keys anew, each by one conditional write, so that it can run beside servers, several times at once and repeatedly, and be
+ * interrupted at any point. A key that is already encrypted with the newest key-encryption key is written again, so that a repeated call
+ * returns only when all keys are stored in this way, even where the database did not confirm the writes of the first call.
  *
  * @returns the number of keys
  * @throws ConfigError when a key was encrypted with a key-encryption key that was not given
@@ -77,8 +80,8 @@ async function encryptKey(store: KeyStore, material: KeyMaterial, { id, use }: S
 }
 
 /**
- * Ends all keys at once: adds a new one of each use, which signs at once, and retires all others, whatever the clocks of the nodes
- * say. A call that was interrupted is repeated.
+ * Ends all keys at once: adds a new one of each use, which signs at once, and retires all others, whatever the clocks of the nodes say.
+ * Repeat a call that was interrupted.
  *
  * @returns the new signing key, and the keys that were ended
  */
@@ -115,7 +118,7 @@ async function replaceAll(
   for (;;) {
     const former = await store.list(kind.use);
     const added = await addKey(store, material, { ...kind, after: former, activeAt: 0 });
-    // Another node has added a key in the meantime, which is one of those to end.
+    // Another node has added a key in the meantime, and this key has to end too.
     if (!added) continue;
     for (const { id } of former) await store.retire(id, 0);
     return { added, former };

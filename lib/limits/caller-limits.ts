@@ -6,10 +6,10 @@ import type { AttemptStore, CallerLimit, CallerLimiter, LimitCallers, Seconds } 
 import type { IdOf } from './limiter.ts';
 
 /**
- * Counts requests under limits that hold for all nodes together, without a write for each request. A node takes a share of the
- * limit from the storage with one conditional write, and serves requests from this share. Shares are never more than the limit
- * in total, so that no number of nodes accepts more requests than the limit. What a node has taken and not used is missing
- * elsewhere, so shares begin small and grow with what the node has used.
+ * Counts requests under limits that hold for all nodes together, without a write for each request. A node takes a share of the limit from
+ * the storage with one conditional write, and serves requests from this share. Shares are never more than the limit in total, so that no
+ * number of nodes accepts more requests than the limit. Requests that a node has reserved and does not use are missing on other nodes, so
+ * shares begin small and grow with what the node has used.
  *
  * The windows of a caller begin with a request, so that the windows of different callers do not all end at the same moment.
  *
@@ -37,10 +37,10 @@ export function createLimitCallers(
   };
 }
 
-/** Of the limit, that a node takes first. The least that it takes afterwards, too. */
+/** The part of the limit that a node takes first, and the least that it takes afterwards. */
 const FIRST_SHARE = 1 / 50;
 
-/** Of the requests that a node has served in the window, that it takes next. */
+/** The part of the requests that it has served in the window that a node takes next. */
 const NEXT_SHARE = 1 / 10;
 
 interface CallerParts {
@@ -55,11 +55,11 @@ class Caller implements CallerLimiter {
   readonly #parts: CallerParts;
   /** When the window ends. */
   #end = 0;
-  /** Taken from the storage, and not used. */
+  /** Requests that this node has taken from the storage and not used. */
   #available = 0;
-  /** Used by this node in the window. */
+  /** Requests that this node has used in the window. */
   #used = 0;
-  /** Left in the storage after this node has last taken from it. When it is 0, it remains 0 until the window ends. */
+  /** Requests that were left in the storage when this node last took some. Once it is 0, it remains 0 until the window ends. */
   #left = 0;
   /** The sum of the requests that wait for the storage. */
   #waiting = 0;
@@ -77,7 +77,7 @@ class Caller implements CallerLimiter {
     return this.#isOpen ? this.#end - now() : this.#parts.limit.window;
   }
 
-  // Not async: a request that the node's share suffices for needs no promise.
+  // Not async: a request needs no promise when the node's share suffices.
   take(count: number): number | undefined | Promise<number | undefined> {
     if (!this.#isOpen) return this.#takeFromStore(count);
     if (this.#available >= count) return this.#use(count);
@@ -107,7 +107,7 @@ class Caller implements CallerLimiter {
   async #takeFromStore(count: number): Promise<number | undefined> {
     this.#waiting += count;
     try {
-      // What other requests have begun to take may not suffice for this one too.
+      // The share that other requests have begun to take may not suffice for this request too.
       do await (this.#taking ??= this.#takeShare());
       while (this.#available < count && this.#left > 0);
     } finally {

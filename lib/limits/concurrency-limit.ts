@@ -2,10 +2,10 @@ import type { Middleware } from 'koa';
 
 import { toMilliseconds } from '../contracts/duration.ts';
 import type { ConcurrencyLimit, Overload } from '../contracts/index.ts';
-import { whenClosed } from '../http/closed.ts';
-import { closeAfterResponse, exposeConnectionErrors } from '../http/connection.ts';
+import { closeAfterResponse, exposeConnectionErrors, whenSent } from '../http/connection.ts';
 import { sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
+import { requestOf } from '../http/request.ts';
 import { hasTooManyParameters, TOO_MANY_PARAMETERS_PROBLEM } from '../http/query.ts';
 import { watchPauses } from '../http/pauses.ts';
 import { createPlaces } from '../http/places.ts';
@@ -15,16 +15,16 @@ import { createArrivingBodies, isArriving } from '../http/arriving-bodies.ts';
 
 /** Limits all requests together, and their bodies. */
 export function createConcurrencyLimit({
-  bodyBytes,
+  maxTotalBodyBytes,
   bodyTimeout,
-  requests,
-}: Pick<ResolvedOptions['limits'], 'bodyBytes' | 'bodyTimeout' | 'requests'>): ConcurrencyLimit {
-  const limit = requests === 0 ? Infinity : requests;
+  concurrency,
+}: Pick<ResolvedOptions['limits'], 'maxTotalBodyBytes' | 'bodyTimeout' | 'concurrency'>): ConcurrencyLimit {
+  const limit = concurrency === 0 ? Infinity : concurrency;
   const streamsPerCaller = Math.ceil(limit / 10);
   const takeStream = createPlaces();
   const bodies = createArrivingBodies({
     timeout: bodyTimeout,
-    capacity: bodyBytes === 0 ? Infinity : bodyBytes,
+    capacity: maxTotalBodyBytes === 0 ? Infinity : maxTotalBodyBytes,
   });
   const responses = createSendingResponses(toMilliseconds(bodyTimeout));
   const pauses = watchPauses();
@@ -54,29 +54,30 @@ export function createConcurrencyLimit({
     get count() {
       return count;
     },
-    async run(exchange, work, refuse) {
-      const { req, res } = exchange;
+    async run(ctx, work, refuse) {
+      const { req, res } = ctx;
       const overload = overloadNow();
       if (overload !== undefined) {
         try {
           return await refuse(overload);
         } finally {
-          if (isDraining) closeAfterResponse(exchange);
+          if (isDraining) closeAfterResponse(ctx);
           server.limitSending(res);
         }
       }
       count += 1;
-      const endExposure = exposeConnectionErrors(exchange);
-      let endBody: ReturnType<typeof bodies.track>;
-      // A request without a body has neither field.
-      if ('content-length' in req.headers || 'transfer-encoding' in req.headers) {
-        // Node passes on a body that has come with the header before the next microtask, and such a body needs no timeout. One that
-        // middleware of the host has begun to read must be read by others now.
+      const endExposure = exposeConnectionErrors(ctx);
+      let arriving: ReturnType<typeof bodies.track>;
+      // A request of HTTP/1 without a body has neither field.
+      if ('content-length' in req.headers || 'transfer-encoding' in req.headers || req.httpVersionMajor > 1) {
+        // Node passes on a body that has come with the header before the next microtask, and such a body needs no timeout. A body that
+        // middleware of the host has begun to read must be read at once.
         if (req.readableFlowing === null && isArriving(req)) await Promise.resolve();
-        endBody = bodies.track(req);
+        arriving = bodies.track(req);
+        if (arriving) requestOf(ctx).body = arriving;
       }
       const end = (how?: 'evicted' | 'ended'): void => {
-        if (endBody?.() === 'evicted') evicted -= 1;
+        if (arriving && bodies.end(arriving) === 'evicted') evicted -= 1;
         if (how === 'evicted') evicted -= 1;
         count -= 1;
         endExposure();
@@ -88,8 +89,8 @@ export function createConcurrencyLimit({
         isAnswered = result !== false;
         return result;
       } finally {
-        if (isDraining) closeAfterResponse(exchange);
-        const { body } = exchange;
+        if (isDraining) closeAfterResponse(ctx);
+        const { body } = ctx;
         const isStream = typeof body === 'object' && body !== null && 'pipe' in body;
         if (isAnswered) responses.watch(res, isStream, end);
         else end();
@@ -101,7 +102,7 @@ export function createConcurrencyLimit({
     admitStream(caller, res) {
       const leave = takeStream([{ id: caller, limit: streamsPerCaller }]);
       if (!leave) return false;
-      whenClosed(res, leave);
+      whenSent(res, leave);
       return true;
     },
     drain() {
@@ -118,12 +119,16 @@ export function createConcurrencyLimit({
   return server;
 }
 
-/** The first middleware of an API: refuses requests, with problems, before anything else is read of them. */
+/** The first middleware of an API: refuses requests with a problem before reading anything else of them. */
 export function admitRequests(server: Pick<ConcurrencyLimit, 'run'>): Middleware {
   return (ctx, next) =>
     hasTooManyParameters(ctx)
       ? sendProblem(ctx, TOO_MANY_PARAMETERS_PROBLEM)
-      : server.run(ctx, next, (overload) => sendProblem(ctx, overloadProblem(overload)));
+      : server.run(ctx, next, (overload) => {
+          // An API may be mounted without the server's own middleware in front, which does this for all requests.
+          if (overload === 'closing') closeAfterResponse(ctx);
+          sendProblem(ctx, overloadProblem(overload));
+        });
 }
 
 /** Why a request was refused, for the `error_description` of an OAuth error: a phrase without a full stop. */
@@ -133,10 +138,8 @@ export const OVERLOAD_REASONS: Readonly<Record<Overload, string>> = {
   overloaded: 'the server has too many requests at the moment; try again later',
 };
 
-/** The header fields of a refused request: when to retry and, when the server is closing, that the connection ends. */
-export function overloadHeaders(overload: Overload): Readonly<Record<string, string>> {
-  return { 'Retry-After': '1', ...(overload === 'closing' && { Connection: 'close' }) };
-}
+/** The header fields of a refused request. */
+export const OVERLOAD_HEADERS: Readonly<Record<string, string>> = { 'Retry-After': '1' };
 
 /** The API's problem for a refused request. */
 export function overloadProblem(overload: Overload): Problem {
@@ -144,7 +147,7 @@ export function overloadProblem(overload: Overload): Problem {
     status: 503,
     code: 'temporarily_unavailable',
     detail: DETAILS[overload],
-    headers: overloadHeaders(overload),
+    headers: OVERLOAD_HEADERS,
   };
 }
 

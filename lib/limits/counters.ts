@@ -5,7 +5,7 @@ import { now } from '../contracts/clock.ts';
 import type { AttemptCounter, AttemptStore, CountedAttempt, Seconds } from '../contracts/index.ts';
 import { TooManyAttemptsError } from '../errors.ts';
 
-// For one counter. More concurrent attempts on one account, or from one address, are treated as an attack.
+// The attempts that wait for one counter. More concurrent attempts on one account, or from one address, are treated as an attack.
 const MAX_WAITING = 250;
 
 /**
@@ -32,7 +32,7 @@ export interface Counters {
   /**
    * Ends an attempt that was begun: it stays counted, or is given back.
    *
-   * @param reset - those of the counters whose other attempts are given back too
+   * @param reset - the counters whose other attempts are given back too
    */
   end(
     counters: readonly AttemptCounter[],
@@ -57,9 +57,9 @@ interface UnderWay {
 }
 
 /**
- * @param options.remembered - for how long a node refuses without reading the storage at most, so that a flood of
- * refused attempts does not reach it. Shorter than the window where attempts are given back, which other
- * nodes notice only afterwards. By default the window
+ * @param options.remembered - the longest time for which a node refuses without reading the storage, so that a flood of refused attempts
+ * does not reach the storage. Make it shorter than the window where attempts are given back: other nodes notice that only after this
+ * time. By default the window
  */
 export function createCounters(
   store: Pick<AttemptStore, 'count' | 'release'>,
@@ -99,7 +99,7 @@ export function createCounters(
     }
   }
 
-  /** @param all - those of the counters, when the attempt may be given back */
+  /** @param all - the attempts under way of these counters, when the attempt may be given back */
   async function ask(
     counters: readonly AttemptCounter[],
     all: readonly UnderWay[] = [],
@@ -131,7 +131,7 @@ export function createCounters(
           const endedBefore = all.map(({ ended }) => ended);
           const counted = await ask(counters, all);
           if (!counted.full) return counted.sequence;
-          wakeIdle(all);
+          resumeIdle(all);
           const index = counters.findIndex(({ id }) => id === counted.full.id);
           const each = all[index]!;
           // An attempt that ended during the call may have been given back, so the count is tried again.
@@ -141,7 +141,7 @@ export function createCounters(
           await new Promise<void>((resolve) => each.waiting.push(resolve));
         }
       } catch (error) {
-        wakeIdle(all);
+        resumeIdle(all);
         release(counters);
         throw error;
       }
@@ -157,7 +157,8 @@ export function createCounters(
           const each = underWay.get(counter.id)!;
           each.counted -= 1;
           each.ended += 1;
-          if (isGivenBack || each.counted === 0) wake(each, reset.includes(counter) ? counter.limit : 1);
+          if (isGivenBack || each.counted === 0)
+            resumeWaiting(each, reset.includes(counter) ? counter.limit : 1);
         }
         release(counters);
       }
@@ -168,12 +169,12 @@ export function createCounters(
   };
 }
 
-/** When none is under way, no `end` resumes the next waiting attempt. */
-function wakeIdle(all: readonly UnderWay[]): void {
-  for (const each of all) if (isIdle(each)) wake(each, 1);
+/** When no attempt is under way, no `end` will resume the next waiting attempt. */
+function resumeIdle(all: readonly UnderWay[]): void {
+  for (const each of all) if (isIdle(each)) resumeWaiting(each, 1);
 }
 
-function wake({ waiting }: UnderWay, count: number): void {
+function resumeWaiting({ waiting }: UnderWay, count: number): void {
   for (const resume of waiting.splice(0, count)) resume();
 }
 

@@ -7,8 +7,8 @@ import { hmacKeysFrom } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import { normalizeLogin } from './limits.ts';
 
-// A cookie has entries for this number of accounts, of those that logged in last.
-const MAX_ACCOUNTS = 10;
+// A cookie has entries for the accounts that logged in last, at most this number.
+export const MAX_ACCOUNTS = 10;
 
 // The parts of an entry, each of a fixed length: 128 random bits, the expiry in seconds since 1970, an HMAC with SHA-256.
 const ENTRY = /^([\w-]{22})([\da-z]{7})([\w-]{43})$/;

@@ -12,18 +12,17 @@ import { createCounters } from './counters.ts';
 
 /** How many attempts of one kind may be made in a window of time. */
 export interface Limit<S> {
-  /** From the first attempt on. */
+  /** The length of the window, which begins with the first attempt. */
   readonly window: Seconds;
   /**
-   * For how long a node refuses without reading the storage at most, where attempts are given
-   * back on other nodes.
+   * The longest time for which a node refuses without reading the storage, where attempts are given back on other nodes.
    *
    * @default the window
    */
   readonly remembered?: Seconds;
-  /** What an attempt is counted for. When several are full, the end of the first one is told. */
+  /** What an attempt is counted for. When several counters are full, the error has the end of the first one. */
   keysOf(subject: S): readonly LimitKey[];
-  /** Whether an attempt that succeeds gives back all of its first key, so that the failed ones before it do not count any more. */
+  /** Whether a successful attempt resets the counter of its first key, so that earlier failed attempts do not count any more. */
   readonly resetsFirst?: boolean;
 }
 
@@ -75,7 +74,7 @@ export function createLimiter<S>(
     try {
       await attempts.end(counters, true, reset);
     } catch (error) {
-      // It stays counted until the window ends. The result of the attempt is returned all the same.
+      // The attempt stays counted until the window ends. Its result is still returned.
       logger.warn({ err: error }, 'attempt count not restored after an attempt that did not fail');
     }
   }
@@ -103,8 +102,8 @@ export function createLimiter<S>(
 }
 
 /**
- * Makes the limiter of a limit that each node has for itself. It counts at once, in memory, for what a write
- * to the storage would cost more than.
+ * Makes the limiter of a limit that each node has for itself. It counts at once, in memory, where a write to the storage would cost more
+ * than the attempt itself.
  *
  * @returns counts an attempt. @throws TooManyAttemptsError when the limit is reached; the attempt is not counted then
  */

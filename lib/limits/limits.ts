@@ -1,4 +1,4 @@
-import type { ClientAttempt, LoginAttempt, RefreshAttempt, Seconds } from '../contracts/index.ts';
+import type { Client, ClientAttempt, LoginAttempt, RefreshAttempt, Seconds } from '../contracts/index.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { Limit } from './limiter.ts';
 import { perNetwork } from './networks.ts';
@@ -10,13 +10,12 @@ type AttemptOptions<N extends keyof Attempts> = NonNullable<Attempts[N]>;
 export const REMEMBERED: Seconds = 10;
 
 /**
- * Failed logins. A low limit applies to an account from one address, higher limits to an account from all
- * addresses and to an address for all accounts; the limits of an address apply to its networks too,
- * multiplied. A browser on which the account has logged in before has a limit of its own instead, so that an
- * attacker who fails on purpose cannot lock the user out.
+ * Failed logins. A low limit applies to an account from one address, higher limits to an account from all addresses and to an address for
+ * all accounts; the limits of an address apply to its networks too, multiplied. A browser on which the account has logged in before has a
+ * limit of its own instead, so that an attacker who fails on purpose cannot lock the user out.
  *
- * Of these, a successful login resets the count of the account from the address, or that of the browser. Not
- * that of the address: otherwise an attacker could reset it by logging in to an account of their own.
+ * A successful login resets the count of the account from the address, or the count of the browser. It does not reset the count of the
+ * address: otherwise an attacker could reset it by logging in to an account of their own.
  */
 export function loginLimit(options: Omit<AttemptOptions<'login'>, 'deviceLifetime'>): Limit<LoginAttempt> {
   const { perAccount, perAccountAndAddress, perAddress, perDevice, window } = options;
@@ -60,19 +59,46 @@ export function clientLimit(options: AttemptOptions<'clientAuthentication'>): Li
   };
 }
 
+/** A request that stores a row, whose client has authenticated itself if it can. */
+export interface StoringAttempt {
+  readonly client: Pick<Client, 'id' | 'confidential'>;
+  readonly address: string;
+}
+
+/**
+ * Requests of clients that each store a row. Those of a confidential client count for all of its users together, because all have the
+ * address of the client's own server; those of public clients count per address with its networks. Anybody can send requests in the name
+ * of a public client, so strangers could use up a limit of one client, and lock out its users.
+ *
+ * @param name - in front of the keys of the limit
+ */
+export function storingLimit(
+  name: string,
+  { perAddress, perClient, window }: Readonly<Record<'perAddress' | 'perClient' | 'window', number>>,
+): Limit<StoringAttempt> {
+  return {
+    window,
+    keysOf: ({ address, client: { confidential, id } }) =>
+      confidential
+        ? [{ key: [`${name} client`, id], limit: perClient }]
+        : perNetwork(address, { key: [`${name} address`], limit: perAddress }),
+  };
+}
+
 const REFRESH_WINDOW: Seconds = 3600;
 
-// Ten processes of an agent share an authorization, each of which needs an access token of its own.
+// Ten processes of an agent may share an authorization, and each of them needs an access token of its own.
 const REFRESHES = 60;
 const REFRESHES_PER_TOKEN = 10;
 
-// Of one user and client, in authorizations: a user can begin as many as they like, and refresh each.
+// The limit of one user and client, as a number of authorizations: a user can begin as many authorizations as they like, and refresh
+// each.
 const AUTHORIZATIONS = 10;
 
 /**
  * Refreshes of an authorization, and all token requests of one client for one user. Each stores a refresh token.
  *
- * @param most - of an authorization. `undefined`: as many as the lifetime of its access tokens can need
+ * @param most - the limit of one authorization; by default as many refreshes as the lifetime of its access tokens can need
  */
 export function refreshLimit(most: number | undefined): Limit<RefreshAttempt> {
   return {

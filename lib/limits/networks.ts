@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 
-import { addressOf } from '../http/address.ts';
+import { addressOf } from '../http/request.ts';
 import type { LimitKey } from './limiter.ts';
 
 /** A network that an address belongs to. */
@@ -36,7 +36,7 @@ export function networksOf(address: string): readonly [AddressNetwork, ...Addres
   ];
 }
 
-/** What is counted for the networks of an address: as much as is given for an address, and more for the larger networks. */
+/** The keys and limits for the networks of an address: the given limit for the address itself, and higher limits for larger networks. */
 export function perNetwork(address: string, ...ofAddress: readonly LimitKey[]): readonly LimitKey[] {
   const networks = networksOf(address);
   return ofAddress.flatMap(({ key, limit }) =>
@@ -44,7 +44,7 @@ export function perNetwork(address: string, ...ofAddress: readonly LimitKey[]): 
   );
 }
 
-/** Whether two addresses are one IPv4 address, or are of one IPv6 /64, as those of a subscriber are. */
+/** Whether two addresses are the same IPv4 address, or belong to the same IPv6 /64, which one subscriber has. */
 export function isSameNetwork(a: string, b: string): boolean {
   const [{ name }] = networksOf(a);
   return addressOf(a) !== undefined && name === networksOf(b)[0].name;

@@ -3,20 +3,24 @@ import { TooManyAttemptsError } from '../errors.ts';
 import { createPlaces } from '../http/places.ts';
 import { perNetwork } from './networks.ts';
 
-// Also where there is no limit of requests: three for each document that may be fetched at once.
-const MOST_WAITING = 100;
+// Applies also where requests have no limit: three for each document that may be fetched at once.
+export const MOST_WAITING = 100;
 
-// How long a document may take.
+/** Which part of the places of all requests may wait, and which part of those one address and one URL gets. */
+export const PARTS = { ofConcurrency: 10, ofAddress: 10, ofUrl: 5 } as const;
+
+// How long a document may take to arrive.
 const RETRY: Seconds = 5;
 
 /**
- * Bounds the requests that wait for what a stranger can make slow, so that the others keep their places: to a tenth of `limits.requests`,
- * and of these to a tenth from one address and to a fifth for one URL, so that no address takes the places of all that have to wait.
+ * Limits the requests that wait for something that a stranger can make slow, so that other requests keep their places. At most a tenth of
+ * `limits.concurrency` may wait; of these places, one address gets a tenth and one URL a fifth, so that no address takes all of them.
  */
-export function createRemoteWaits({ requests }: { readonly requests: number }): RemoteWaits {
-  const most = requests === 0 ? MOST_WAITING : Math.min(MOST_WAITING, Math.ceil(requests / 10));
-  const ofAddress = Math.ceil(most / 10);
-  const ofUrl = Math.ceil(most / 5);
+export function createRemoteWaits({ concurrency }: { readonly concurrency: number }): RemoteWaits {
+  const most =
+    concurrency === 0 ? MOST_WAITING : Math.min(MOST_WAITING, Math.ceil(concurrency / PARTS.ofConcurrency));
+  const ofAddress = Math.ceil(most / PARTS.ofAddress);
+  const ofUrl = Math.ceil(most / PARTS.ofUrl);
   const take = createPlaces();
 
   return {

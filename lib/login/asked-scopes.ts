@@ -2,11 +2,15 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import { scopeLimit } from '../clients/consents.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
-import type { Interaction } from '../contracts/index.ts';
+import type { AuthorizationRequest } from '../contracts/browser-request.ts';
+import type { Client, ConsentForm, InteractionScope } from '../contracts/index.ts';
+import type { ApiTool } from '../contracts/server-parts.ts';
+import { vouchedForBy } from '../contracts/trust.ts';
 import { ConsentInvalidError, InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import type { AuthorizationRequest } from './authorization-request.ts';
-import { requestOf } from '../engine/request.ts';
+import { engineRequestOf } from '../engine/request.ts';
+import { checkedBoxes } from '../http/form.ts';
+import { effectiveLifetimes } from '../token/access-token.ts';
 import { isIdentityScope, requestedScopes, splitScope, toScope } from '../token/scopes.ts';
 
 /**
@@ -16,21 +20,35 @@ import { isIdentityScope, requestedScopes, splitScope, toScope } from '../token/
  * When the user has consented to all scopes, and the client asks again with `prompt=consent`, the page asks for all of them. None of
  * these can be declined: a consent is withdrawn by disconnecting the app, which revokes its tokens too.
  *
+ * Where agents call tools, users can let them only look: each scope that may change something can be declined, whether the host has said
+ * so or not, because an agent that calls a tool asks for the scope of it.
+ *
  * @param options.resources - the APIs with their scopes
+ * @param tools - of each API
  */
 export function consentQuestion(
   ctx: KoaContextWithOIDC,
   { issuer, resources }: ResolvedOptions,
+  tools: ReadonlyMap<string, readonly ApiTool[]>,
 ): Pick<AuthorizationRequest, 'limited' | 'consented' | 'optional'> {
   const scopesByResource = Object.values(ctx.oidc.entities.Grant?.resources ?? {});
   const granted = new Set(scopesByResource.flatMap((scope) => scope.split(' ')));
-  const { scopes } = resources.get((ctx.oidc.params?.['resource'] as string | undefined) ?? issuer)!;
+  const { resource, scopes } = resources.get(
+    (ctx.oidc.params?.['resource'] as string | undefined) ?? issuer,
+  )!;
   const requested = [...ctx.oidc.requestParamScopes];
+  const ofApi = tools.get(resource) ?? [];
+  const looks = (name: string): boolean => usesOf(scopes.get(name), ofApi).readOnly;
+  const canOnlyLook = requested.some((name) => scopes.has(name) && looks(name));
   const asked = requested.filter((name) => !granted.has(name));
   const consented = asked.length > 0 ? requested.filter((name) => granted.has(name)) : [];
-  const optional = asked.filter((name) => scopes.get(name)?.optional === true);
+  const optional = asked.filter(
+    (name) =>
+      scopes.get(name)?.optional === true ||
+      (ofApi.length > 0 && canOnlyLook && scopes.has(name) && !looks(name)),
+  );
   return {
-    ...(requestOf(ctx).isLimitedToNoScope && { limited: true }),
+    ...(engineRequestOf(ctx).isLimitedToNoScope && { limited: true }),
     ...(consented.length > 0 && { consented }),
     ...(optional.length > 0 && { optional }),
   };
@@ -39,7 +57,7 @@ export function consentQuestion(
 /** The parameters of an authorization request as they are to be sent again: with `offline_access`, which the engine's do not have. */
 export function parametersOf(ctx: KoaContextWithOIDC): Readonly<Record<string, string | undefined>> {
   const parameters = ctx.oidc.params as Readonly<Record<string, string | undefined>>;
-  return { ...parameters, scope: toScope(splitScope(parameters['scope']), requestOf(ctx)) };
+  return { ...parameters, scope: toScope(splitScope(parameters['scope']), engineRequestOf(ctx)) };
 }
 
 /** The access that a user is asked to consent to, by an authorization request of a browser or by a device. */
@@ -71,28 +89,85 @@ export function askedAccess(
   };
 }
 
+// Numbered, because a scope may contain characters that field names cannot. A value, not the number, is the scope.
+const SCOPE_FIELD = 'scope-';
+
+/** The scopes that a posted form grants: those of its field `access`, else those whose boxes are checked. */
+export function checkedScopes(posted: Readonly<Record<string, string>>): readonly string[] {
+  const named = splitScope(posted['access']);
+  return named.length > 0 ? named : checkedBoxes(posted, SCOPE_FIELD);
+}
+
+/** What agents can do with a scope. A permission that no tool needs may change anything. */
+function usesOf(
+  { permissions }: { readonly permissions: readonly string[] } = { permissions: [] },
+  ofApi: readonly ApiTool[],
+): Pick<InteractionScope, 'tools' | 'readOnly'> {
+  const given = ofApi.filter(({ permission }) => permissions.includes(permission));
+  const isOfTool = (name: string): boolean => given.some(({ permission }) => permission === name);
+  return {
+    tools: given.map(({ title }) => title),
+    readOnly: permissions.every(isOfTool) && given.every(({ readOnly }) => readOnly),
+  };
+}
+
+/** Whether all that was asked for could be declined, and was. */
+export function isNothingLeft(
+  scopes: readonly Pick<InteractionScope, 'optional'>[] | undefined,
+  chosen: readonly string[],
+): boolean {
+  return (
+    scopes !== undefined &&
+    scopes.length > 0 &&
+    chosen.length === 0 &&
+    scopes.every(({ optional }) => optional)
+  );
+}
+
+/** Whom a page asks, and about which client. */
+export interface AskedOf {
+  readonly client: Client;
+  /** The tools of the API. @default none are known */
+  readonly tools?: readonly ApiTool[] | undefined;
+  /** The names of the permissions that the user has now. */
+  readonly permissions: () => Promise<Iterable<string>>;
+}
+
 /**
- * The access as a page shows it.
+ * The access as a page shows it, with the boxes that begin checked. Where the platform does not vouch for the client, users check each box
+ * themselves, unless the one scope is all that they are asked for.
  *
  * @throws InteractionExpiredError when the API was removed from the options meanwhile
  */
-export function describeAccess(
+export async function describeAccess(
   { consented, isLimitedToNone, optional, resource, scopes }: AskedAccess,
-  { issuer, aboutUser, resources }: ResolvedOptions,
-): Pick<Interaction, 'resource' | 'scopes' | 'limited'> {
+  { client, permissions, tools = [] }: AskedOf,
+  { aboutUser, gate, issuer, resources }: ResolvedOptions,
+): Promise<Pick<ConsentForm, 'resource' | 'scopes' | 'permissions' | 'lifetime'>> {
   const api = resources.get(resource);
   if (!api) throw new InteractionExpiredError();
+  const { accessToken, refreshTokenAbsolute } = effectiveLifetimes(client, api.lifetimes);
+  const limit = scopeLimit(scopes, isLimitedToNone);
+  const held = limit === undefined ? [...(await permissions())].filter((name) => gate.has(name)) : [];
+  const checked = vouchedForBy(client) === 'platform' || scopes.length === 1;
   return {
     resource: resource === issuer ? undefined : { resource, name: api.name },
-    limited: scopeLimit(scopes, isLimitedToNone) !== undefined,
-    scopes: scopes.map((name) => ({
-      name,
-      // Another node may define scopes that this one does not.
-      description: (api.scopes.get(name) ?? aboutUser?.scopes.get(name))?.description ?? name,
-      aboutUser: isIdentityScope(name, aboutUser),
-      optional: optional.includes(name),
-      consented: consented.includes(name),
-    })),
+    scopes: limit?.map((name) => {
+      const isOptional = optional.includes(name);
+      const asked = {
+        name,
+        // Another node may define scopes that this one does not.
+        description: (api.scopes.get(name) ?? aboutUser?.scopes.get(name))?.description ?? name,
+        aboutUser: isIdentityScope(name, aboutUser),
+        optional: isOptional,
+        field: isOptional ? `${SCOPE_FIELD}${optional.indexOf(name)}` : undefined,
+        checked: isOptional && checked,
+        consented: consented.includes(name),
+      };
+      return Object.assign(asked, usesOf(api.scopes.get(name), tools));
+    }),
+    permissions: held.map((name) => ({ name, description: gate.permissions[name]!.description })),
+    lifetime: Math.max(accessToken, refreshTokenAbsolute),
   };
 }
 

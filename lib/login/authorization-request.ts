@@ -4,31 +4,14 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { errors } from '../engine/oidc-provider.ts';
 
 import { now } from '../contracts/clock.ts';
-import type { Interaction, Seconds } from '../contracts/index.ts';
+import type { AuthorizationRequest, Prompt } from '../contracts/browser-request.ts';
+import type { Seconds } from '../contracts/index.ts';
 import { seal, unseal } from '../keys/seal.ts';
 import { derivedFromEach } from '../keys/secrets.ts';
 import type { Secrets } from '../keys/secrets.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
+import { PROOF } from '../engine/authorization-parameters.ts';
 import { PATHS } from '../engine/endpoints.ts';
-
-/** An authorization request that the engine has checked and that waits for the user to log in or to consent. */
-export interface AuthorizationRequest {
-  readonly prompt: Interaction['prompt'];
-  /** The engine's reasons for the prompt, such as `login_prompt`. */
-  readonly reasons: readonly string[];
-  /** All parameters that the client sent. */
-  readonly parameters: Readonly<Record<string, string>>;
-  /** The request names no scope and the client is registered for none: the consent is limited to no scope. */
-  readonly limited?: true | undefined;
-  /** On a consent page: the requested scopes that the user has consented to before. The page asks for the other ones only. */
-  readonly consented?: readonly string[] | undefined;
-  /** On a consent page: the scopes that the user can decline. */
-  readonly optional?: readonly string[] | undefined;
-  /** The `uid` of the browser's login session. `undefined`: no user was logged in. */
-  readonly session?: string | undefined;
-  /** The browser was redirected to the host's login page: a user who has logged in there after this time has done so for the request. */
-  readonly loginAfter?: Seconds | undefined;
-}
 
 /** Encodes authorization requests for URLs and decodes them. */
 export interface AuthorizationRequests {
@@ -41,8 +24,21 @@ export interface AuthorizationRequests {
   write(request: AuthorizationRequest): string;
   /** `undefined` for text that this server did not encrypt, and for a request that has expired. */
   read(text: string): AuthorizationRequest | undefined;
-  /** The URL of the authorization endpoint with these parameters: the request starts again there. */
-  urlOf(parameters: Readonly<Record<string, string>>): string;
+  /**
+   * The URL of the authorization endpoint at which a request goes on, after its user has answered a page. The parameters of one that was sent
+   * before are not in it: they are in a new reference, which is {@link AuthorizationRequests.resume resumed}.
+   *
+   * @param proof - that the user has answered, see {@link PROOF}
+   */
+  urlOf(
+    request: Pick<AuthorizationRequest, 'parameters' | 'reference' | 'session'>,
+    proof?: AuthorizationRequest,
+  ): string;
+  /**
+   * The request of a reference that `urlOf` has made; `undefined` for any other text. What the user has answered is gone from its parameters:
+   * it counts in the login session of that user only.
+   */
+  resume(this: void, reference: string): AuthorizationRequest | undefined;
   /**
    * The query of a request that an app has posted, or sent before. An `id_token_hint` among its parameters is encrypted: it says who the
    * user is, and proxies log URLs.
@@ -109,25 +105,44 @@ export function createAuthorizationRequests(
   }
 
   const write = (request: AuthorizationRequest): string => encrypt(request, issuer);
+  const read = (text: string): AuthorizationRequest | undefined =>
+    decrypt(text, issuer) as AuthorizationRequest | undefined;
 
   function queryOf({ id_token_hint: hint, ...others }: Readonly<Record<string, string>>): string {
     const encrypted = hint === undefined ? {} : { id_token_hint: encrypt({ hint }, hintContext) };
     return new URLSearchParams({ ...others, ...encrypted }).toString();
   }
 
-  const urlOf = (parameters: Readonly<Record<string, string>>): string =>
-    `${issuer}${PATHS.authorization}?${queryOf(parameters)}`;
+  function urlOf(
+    { parameters, reference, session }: Pick<AuthorizationRequest, 'parameters' | 'reference' | 'session'>,
+    proof?: AuthorizationRequest,
+  ): string {
+    const answered = proof && { [PROOF]: write(proof) };
+    if (reference === undefined)
+      return `${issuer}${PATHS.authorization}?${queryOf({ ...parameters, ...answered })}`;
+    const resumed = write({ prompt: 'login', reasons: [RESUMED], parameters, reference, session });
+    const query = {
+      client_id: parameters['client_id']!,
+      request_uri: `${REQUEST_URI}${resumed}`,
+      ...answered,
+    };
+    return `${issuer}${PATHS.authorization}?${new URLSearchParams(query).toString()}`;
+  }
 
   return {
     start(request) {
       const text = write(request);
-      if (text.length > MAX_LENGTH || text.length + urlOf(request.parameters).length > MAX_WITH_URL)
+      if (text.length > MAX_LENGTH || text.length + urlOf(request).length > MAX_WITH_URL)
         throw new errors.InvalidRequest('the authorization request is too long');
       return text;
     },
     write,
-    read: (text) => decrypt(text, issuer) as AuthorizationRequest | undefined,
+    read,
     urlOf,
+    resume(reference) {
+      const request = read(reference);
+      return request?.reasons[0] === RESUMED ? request : undefined;
+    },
     queryOf,
     // A JWT has dots.
     openHint(hint) {
@@ -138,17 +153,23 @@ export function createAuthorizationRequests(
   };
 }
 
+/** In front of a reference in the parameter `request_uri` (RFC 9126 section 2.2). */
+const REQUEST_URI = 'urn:ietf:params:oauth:request_uri:';
+
+// No check of the engine has this name, so that the request in the URL of a page is no reference.
+const RESUMED = 'resumed';
+
 /**
- * The parameters without the prompts that the user has answered. A login also answers `max_age`: a user who is slower than that at the
+ * The request without the prompts that the user has answered. A login also answers `max_age`: a user who is slower than that at the
  * consent page would be asked to log in again, and lose a consent that is not remembered. `auth_time` tells the client the age.
  */
 export function withoutPrompts(
-  { parameters }: AuthorizationRequest,
-  prompts: readonly Interaction['prompt'][],
-): Record<string, string> {
-  const { max_age: _answered, prompt = '', ...rest } = parameters;
+  request: AuthorizationRequest,
+  prompts: readonly Prompt[],
+): AuthorizationRequest {
+  const { max_age: _answered, prompt = '', ...rest } = request.parameters;
   const remaining = prompt
     .split(' ')
     .filter((name) => name !== '' && !(prompts as readonly string[]).includes(name));
-  return remaining.length > 0 ? { ...rest, prompt: remaining.join(' ') } : rest;
+  return { ...request, parameters: remaining.length > 0 ? { ...rest, prompt: remaining.join(' ') } : rest };
 }

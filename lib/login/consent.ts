@@ -6,14 +6,15 @@ import { consentParts, consentScopes, ofResource, scopeLimit } from '../clients/
 import type { ConsentedAccess } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import { isOnDevice, redirectHost } from '../clients/redirect-uris.ts';
+import type { AuthorizationRequest } from '../contracts/browser-request.ts';
 import { now } from '../contracts/clock.ts';
 import type { Client, Consent } from '../contracts/index.ts';
 import { errors } from '../engine/oidc-provider.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { parametersOf } from './asked-scopes.ts';
-import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
-import { requestOf } from '../engine/request.ts';
+import type { AuthorizationRequests } from './authorization-request.ts';
+import { engineRequestOf } from '../engine/request.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
 
 /**
@@ -34,7 +35,7 @@ export function createLoadGrant({
 }): NonNullable<Configuration['loadExistingGrant']> {
   return async (ctx) => {
     if (hasAnswered(ctx, DENIED)) {
-      requestOf(ctx).isDenied = true;
+      engineRequestOf(ctx).isDenied = true;
       throw new errors.AccessDenied(DENIAL);
     }
     const { account, client, provider } = ctx.oidc;
@@ -61,7 +62,7 @@ export function createLoadGrant({
   function requestedConsent(ctx: KoaContextWithOIDC): ConsentedAccess {
     return {
       resource: besidesDefault(ctx.oidc.params!['resource'] as string, issuer),
-      limit: scopeLimit([...ctx.oidc.requestParamScopes], requestOf(ctx).isLimitedToNoScope === true),
+      limit: scopeLimit([...ctx.oidc.requestParamScopes], engineRequestOf(ctx).isLimitedToNoScope === true),
     };
   }
 
@@ -69,7 +70,7 @@ export function createLoadGrant({
     ctx: KoaContextWithOIDC,
     parts: readonly ConsentedAccess[],
   ): readonly string[] | 'all' | undefined {
-    const request = requestOf(ctx);
+    const request = engineRequestOf(ctx);
     const { client: stored, session } = request;
     if (!stored || !session)
       throw new Error('A consent is only looked for when client and session were found');
@@ -89,12 +90,12 @@ export function createLoadGrant({
   function hasAnswered(ctx: KoaContextWithOIDC, answer: typeof CONSENTED | typeof DENIED): boolean {
     const { session } = ctx.oidc;
     const parameters = parametersOf(ctx);
-    const sent = requestOf(ctx).parameters?.[CONSENT_PROOF];
-    const proof = typeof sent === 'string' ? requests.read(sent) : undefined;
+    const { proof: sent } = engineRequestOf(ctx);
+    const proof = sent === undefined ? undefined : requests.read(sent);
     return (
       proof?.reasons[0] === answer &&
       proof.session === session!.uid &&
-      (proof.limited ?? false) === (requestOf(ctx).isLimitedToNoScope === true) &&
+      (proof.limited ?? false) === (engineRequestOf(ctx).isLimitedToNoScope === true) &&
       BOUND_PARAMETERS.every((name) => proof.parameters[name] === parameters[name])
     );
   }
@@ -154,9 +155,6 @@ export async function storeConsent(
   if (!add) await consents.add(consent, sequence);
   else if (!(await add(consent, sequence))) throw new InteractionExpiredError();
 }
-
-/** The parameter with the proof that the user has just consented to the request. */
-export const CONSENT_PROOF = 'consent_proof';
 
 // No check of the engine has these names, so the request in the URL of a consent page is not accepted as a proof.
 const CONSENTED = 'consented';

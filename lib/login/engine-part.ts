@@ -1,17 +1,19 @@
 import type { FindAccount, KoaContextWithOIDC } from 'oidc-provider';
 
+import type { AuthorizationRequest } from '../contracts/browser-request.ts';
 import { now } from '../contracts/clock.ts';
 import type { UserStore } from '../contracts/index.ts';
+import type { ServerParts } from '../contracts/server-parts.ts';
 import { PATHS } from '../engine/endpoints.ts';
 import { errors, interactionPolicy } from '../engine/oidc-provider.ts';
 import type { EnginePart } from '../engine/part.ts';
-import { requestOf } from '../engine/request.ts';
+import { engineRequestOf } from '../engine/request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ImportConsents } from '../clients/consents.ts';
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { consentQuestion, parametersOf } from './asked-scopes.ts';
-import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
+import type { AuthorizationRequests } from './authorization-request.ts';
 import { createLoadGrant, isConsentMissing } from './consent.ts';
 import { hasHostLoginChanged } from './login-session.ts';
 import { sessionAdapter, sessionEnd } from './session-model.ts';
@@ -24,11 +26,13 @@ export function loginPart(
     endMissingUser,
     importConsents,
     requests,
+    tools,
   }: {
     readonly clients: ClientDirectory;
     readonly endMissingUser: EndMissingUser;
     readonly importConsents: ImportConsents | undefined;
     readonly requests: AuthorizationRequests;
+    readonly tools: ServerParts['tools'];
   },
 ): EnginePart {
   const { basePath, storage, users } = options;
@@ -49,8 +53,9 @@ export function loginPart(
             prompt: prompt.name as AuthorizationRequest['prompt'],
             reasons: prompt.reasons,
             parameters: parametersOf(ctx) as Record<string, string>,
-            ...(prompt.name === 'consent' ? consentQuestion(ctx, options) : {}),
+            ...(prompt.name === 'consent' ? consentQuestion(ctx, options, tools) : {}),
             ...(session?.accountId !== undefined && { session: session.uid }),
+            reference: engineRequestOf(ctx).reference,
           })}`,
       },
       // Else the engine looks for the session of a refresh token that is introspected or revoked.
@@ -139,5 +144,5 @@ async function isHostLoginNeeded(
 ): Promise<boolean> {
   const { session, result } = ctx.oidc;
   if (result?.login || !session?.accountId) return false;
-  return hasHostLoginChanged(await currentUser(requestOf(ctx).host), session);
+  return hasHostLoginChanged(await currentUser(engineRequestOf(ctx).host), session);
 }

@@ -2,157 +2,99 @@ import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
 import type { ClientDirectory } from '../clients/directory.ts';
-import { typeOfLogo } from '../clients/logo.ts';
+import type { AuthorizationRequest, OpenInteraction } from '../contracts/browser-request.ts';
 import { now } from '../contracts/clock.ts';
-import type { Interaction, InteractionFlow, Seconds, User } from '../contracts/index.ts';
+import type { AuditLog, ConsentForm, Seconds, User } from '../contracts/index.ts';
 import type { ServerParts } from '../contracts/server-parts.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { redirectHost } from '../clients/redirect-uris.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
 import { requestedScopes, toScope } from '../token/scopes.ts';
-import { askedAccess, decideConsent, describeAccess } from './asked-scopes.ts';
-import { createAuthenticate } from './authenticate.ts';
-import type { AuthenticationParts } from './authenticate.ts';
+import { askedAccess, decideConsent, describeAccess, isNothingLeft } from './asked-scopes.ts';
 import { withoutPrompts } from './authorization-request.ts';
-import type { AuthorizationRequest, AuthorizationRequests } from './authorization-request.ts';
-import { CONSENT_PROOF, DENIAL, storeConsent, toConsentProof, toDenialProof } from './consent.ts';
+import type { AuthorizationRequests } from './authorization-request.ts';
+import { DENIAL, storeConsent, toConsentProof, toDenialProof } from './consent.ts';
 import { POSTED } from '../engine/authorization-parameters.ts';
 import { PATHS } from '../engine/endpoints.ts';
-import type { BrowserRequestOf, HostLogin, LoginSessions, OpenInteraction } from './login-session.ts';
+import type { BrowserRequestOf, HostLogin, LoginSessions } from './login-session.ts';
 import { besidesDefault } from '../engine/resource-parameter.ts';
-import { originOf, requestIdOf } from '../http/request-id.ts';
-import { refusalReason } from './origin-mistakes.ts';
+import { originOf } from '../http/request.ts';
 
 /** The parts of the server that the interactions need. */
-export interface InteractionParts
-  extends
-    AuthenticationParts,
-    Pick<InteractionFlow, 'authorizedApps' | 'clientKinds' | 'clientSources' | 'features'> {
-  readonly apis: ServerParts['apis'];
+export interface InteractionParts {
+  readonly audit: Pick<AuditLog, 'record'>;
   readonly browserRequestOf: BrowserRequestOf;
   readonly provider: () => Provider;
   readonly sessions: LoginSessions;
   readonly clients: ClientDirectory;
   readonly requests: AuthorizationRequests;
+  /** The names of the permissions that a user has now. */
+  readonly permissionsOf: (userId: string) => Promise<Iterable<string>>;
+  readonly tools: ServerParts['tools'];
 }
 
-/** Makes the flow that the pages use; `InteractionFlow` documents each step. */
-export function createInteractionFlow(options: ResolvedOptions, parts: InteractionParts): InteractionFlow {
-  const { apis, audit, browserRequestOf, clients, authorizedApps } = parts;
-  const { provider, requests, sessions } = parts;
-  const { basePath, login, logger, origin, paths } = options;
-  const { storage, users } = options;
+/** What a user can do in an open login or consent. Each step resolves to the URL to redirect to with 303. */
+export interface InteractionSteps {
+  /**
+   * The interaction of a browser, found once for each HTTP request. A consent can only be given in the session that was asked for it.
+   *
+   * @throws InteractionExpiredError when the URL is invalid or expired; when the session has ended; and when the client was deleted or
+   * disabled since the engine checked it
+   */
+  open(ctx: Context, uid: string): Promise<OpenInteraction>;
+  /** The path of its page. */
+  pathOf(uid: string): string;
+  /**
+   * The URL to redirect to instead of showing the login page: the next step when the host's session has a user, or else the
+   * host's own login page. `undefined`: show the login page.
+   */
+  skipLogin(ctx: Context, open: OpenInteraction): Promise<string | undefined>;
+  /** Completes the login with this user. */
+  login(ctx: Context, open: OpenInteraction, user: User): Promise<string>;
+  /** What the consent page asks for, and of whom. */
+  describeConsent(open: OpenInteraction): Promise<AskedConsent>;
+  /**
+   * Stores the consent and continues the authorization. Resolves to `undefined`, and stores nothing, when no scope would be left.
+   *
+   * @param chosen - the names of the scopes that the user grants of those that are `optional`. The others are granted in any case.
+   * @throws ConsentInvalidError for a scope that was not requested
+   */
+  consent(ctx: Context, open: OpenInteraction, chosen: readonly string[]): Promise<string | undefined>;
+  /** Ends the authorization with `access_denied`. */
+  deny(ctx: Context, open: OpenInteraction): Promise<string>;
+  /** "Not you?": starts the same request again with the login page. */
+  switchUser(ctx: Context, open: OpenInteraction): Promise<string>;
+}
+
+export type AskedConsent = Pick<
+  ConsentForm,
+  'user' | 'resource' | 'scopes' | 'permissions' | 'lifetime' | 'remembered' | 'canSwitchUser'
+>;
+
+/** Makes the steps of logins and consents; `InteractionSteps` documents each of them. */
+export function createInteractionSteps(options: ResolvedOptions, parts: InteractionParts): InteractionSteps {
+  const { audit, browserRequestOf, clients, permissionsOf, provider, requests, sessions, tools } = parts;
+  const { basePath, login, logger, users } = options;
 
   return {
-    origin,
-    basePath,
-    clientKinds: parts.clientKinds,
-    clientSources: parts.clientSources,
-    features: parts.features,
-    accountPath: paths.account,
-    async logo(clientId, hash) {
-      const picture = await storage.clients.findLogo(clientId, hash);
-      return picture && { picture, type: typeOfLogo(picture) };
+    async open(ctx, uid) {
+      const page = browserRequestOf(ctx);
+      if (page.interaction?.uid === uid) return page.interaction;
+      const request = requests.read(uid);
+      if (!request) throw new InteractionExpiredError();
+      const session = await sessions.find(page);
+      const isOfSession = session !== undefined && request.session === session.uid;
+      if (request.prompt === 'consent' && !isOfSession) throw new InteractionExpiredError();
+      const stored = await clients.resolve(request.parameters['client_id']!, ctx.ip);
+      if (!stored || stored.client.disabled) throw new InteractionExpiredError();
+      const { accountId: userId, sequence } = isOfSession ? session : {};
+      return (page.interaction = { uid, request, stored, userId, sequence });
     },
-    // The routers are made after the server.
-    get apiUrl() {
-      return apis.get(options.issuer);
-    },
-    authorizedApps,
-    refused(ctx, error) {
-      const reason = refusalReason(ctx, error, options.origin);
-      const reference = requestIdOf(ctx);
-      const fields = {
-        request_id: reference,
-        outcome: 'refused',
-        status: error.status,
-        error: error.code,
-        reason,
-      };
-      logger.info(fields, 'page refused');
-      return reference;
-    },
-    currentUser: sessions.currentUser,
-    loginUrl: sessions.loginUrl,
-    pathHere: sessions.pathHere,
-    async userToSignOut(ctx) {
-      await sessions.findToEnd(browserRequestOf(ctx));
-      return sessions.currentUser(ctx);
-    },
-    logout: sessions.logout,
-    async signIn(ctx, user) {
-      await sessions.begin(ctx, user);
-      audit.record({ type: 'login', userId: user.id }, originOf(ctx));
-    },
-    async find(ctx, uid) {
-      const { request, stored, userId } = await open(ctx, uid);
-      const { parameters, prompt } = request;
-      return {
-        uid,
-        prompt,
-        client: stored.client,
-        user: userId === undefined ? undefined : await users.find(userId),
-        ...describeAccess(askedAccess(request, options.issuer), options),
-        redirectUri: parameters['redirect_uri']!,
-        loginHint: parameters['login_hint'],
-        uiLocales: parameters['ui_locales']?.split(' '),
-        action: pathOf(uid),
-        canSwitchUser: login.currentUser === undefined,
-      };
-    },
-    authenticate: createAuthenticate(options, parts),
-    login: async (ctx, { uid }, user) => finishLogin(ctx, await open(ctx, uid, 'login'), user),
-    async consent(ctx, { uid }, chosen) {
-      const found = await open(ctx, uid, 'consent');
-      const { request, stored } = found;
-      const asked = askedAccess(request, options.issuer);
-      const { granted, limit } = decideConsent(asked, chosen);
-      const answered = withScopes(request, granted);
-      const next = withoutPrompts(answered, ['login', 'consent']);
-      // All that the page asked for was declined: the request continues with the earlier consent, if that still exists.
-      if (limit?.length === 0 && granted.length > 0) return requests.urlOf(next);
-      await clients.keep(stored, originOf(ctx));
-      const host = redirectHost(request.parameters['redirect_uri']!, stored.client);
-      const resource = besidesDefault(asked.resource, options.issuer);
-      await storeConsent(options, clients, {
-        userId: found.userId!,
-        sequence: found.sequence!,
-        client: stored.client,
-        resource,
-        limit,
-        host,
-      });
-      recordConsent(ctx, 'consent_given', found, limit);
-      const proof = host === undefined ? { [CONSENT_PROOF]: requests.write(toConsentProof(answered)) } : {};
-      return requests.urlOf({ ...next, ...proof });
-    },
-    async deny(ctx, { uid }) {
-      const found = await open(ctx, uid, 'consent');
-      const { parameters } = found.request;
-      const client = await provider().Client.find(found.stored.client.id);
-      // The redirect URI may have been removed from the client since the engine checked it.
-      if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
-      const asked = askedAccess(found.request, options.issuer);
-      recordConsent(ctx, 'consent_denied', found, decideConsent(asked).limit);
-      if (parameters['response_mode'] === POSTED) {
-        const proof = requests.write(toDenialProof(found.request));
-        return requests.urlOf({
-          ...withoutPrompts(found.request, ['login', 'consent']),
-          [CONSENT_PROOF]: proof,
-        });
-      }
-      return accessDeniedUrl(parameters, options.issuer);
-    },
-    async switchUser(ctx, { uid }) {
-      const { prompt = '', ...rest } = (await open(ctx, uid, 'consent')).request.parameters;
-      const prompts = new Set(['login', ...prompt.split(' ').filter(Boolean)]);
-      return requests.urlOf({ ...rest, prompt: [...prompts].join(' ') });
-    },
-    async skipLogin(ctx, { uid }) {
-      const found = await open(ctx, uid, 'login');
+    pathOf,
+    async skipLogin(ctx, open) {
       const atHost = await sessions.hostLogin(ctx);
-      const { loginAfter } = found.request;
+      const { loginAfter } = open.request;
       if (atHost) {
         const { user } = atHost;
         if (!(await users.find(user.id))) {
@@ -163,8 +105,8 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
           );
           return undefined;
         }
-        const answer = answerOf(found, atHost);
-        if (answer) return finishLogin(ctx, found, user, answer);
+        const answer = answerOf(open, atHost);
+        if (answer) return finishLogin(ctx, open, user, answer);
         if (login.url !== undefined && loginAfter !== undefined) {
           logger.warn(
             { user_id: user.id },
@@ -174,9 +116,68 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
         }
       }
       if (login.url === undefined) return undefined;
-      const request = { ...found.request, loginAfter: loginAfter ?? newLoginAfter(atHost) };
-      const again = atHost || mustLoginAgain(found.request) ? 'again' : undefined;
-      return sessions.loginUrl(pathOf(requests.write(request)), again);
+      const request = { ...open.request, loginAfter: loginAfter ?? newLoginAfter(atHost) };
+      const prompt = atHost || mustLoginAgain(open.request) ? 'login' : undefined;
+      return sessions.loginUrl(pathOf(requests.write(request)), { prompt });
+    },
+    login: finishLogin,
+    async describeConsent({ request, stored: { client }, userId }) {
+      const asked = askedAccess(request, options.issuer);
+      const of = {
+        client,
+        tools: tools.get(asked.resource),
+        permissions: async () => (userId === undefined ? [] : permissionsOf(userId)),
+      };
+      return {
+        user: userId === undefined ? undefined : await users.find(userId),
+        ...(await describeAccess(asked, of, options)),
+        remembered: redirectHost(request.parameters['redirect_uri']!, client) !== undefined,
+        canSwitchUser: login.currentUser === undefined || login.logout !== undefined,
+      };
+    },
+    async consent(ctx, open, chosen) {
+      const { request, stored } = open;
+      const asked = askedAccess(request, options.issuer);
+      const scopes = asked.scopes.map((name) => ({ optional: asked.optional.includes(name) }));
+      if (isNothingLeft(scopes, chosen)) return undefined;
+      const { granted, limit } = decideConsent(asked, chosen);
+      const answered = withScopes(request, granted);
+      const next = withoutPrompts(answered, ['login', 'consent']);
+      // All that the page asked for was declined: the request continues with the earlier consent, if that still exists.
+      if (limit?.length === 0 && granted.length > 0) return requests.urlOf(next);
+      await clients.keep(stored, originOf(ctx));
+      const host = redirectHost(request.parameters['redirect_uri']!, stored.client);
+      const resource = besidesDefault(asked.resource, options.issuer);
+      await storeConsent(options, clients, {
+        userId: open.userId!,
+        sequence: open.sequence!,
+        client: stored.client,
+        resource,
+        limit,
+        host,
+      });
+      recordConsent(ctx, 'consent_given', open, limit);
+      return requests.urlOf(next, host === undefined ? toConsentProof(answered) : undefined);
+    },
+    async deny(ctx, open) {
+      const { parameters } = open.request;
+      const client = await provider().Client.find(open.stored.client.id);
+      // The redirect URI may have been removed from the client since the engine checked it.
+      if (!client?.redirectUriAllowed(parameters['redirect_uri']!)) throw new InteractionExpiredError();
+      const asked = askedAccess(open.request, options.issuer);
+      recordConsent(ctx, 'consent_denied', open, decideConsent(asked).limit);
+      if (parameters['response_mode'] === POSTED) {
+        const next = withoutPrompts(open.request, ['login', 'consent']);
+        return requests.urlOf(next, toDenialProof(open.request));
+      }
+      return accessDeniedUrl(parameters, options.issuer);
+    },
+    async switchUser(ctx, { request }) {
+      // Else the host would name the same user again.
+      if (login.currentUser && login.logout) await sessions.logout(ctx);
+      const { prompt = '', ...rest } = request.parameters;
+      const prompts = new Set(['login', ...prompt.split(' ').filter(Boolean)]);
+      return requests.urlOf({ ...request, parameters: { ...rest, prompt: [...prompts].join(' ') } });
     },
   };
 
@@ -201,36 +202,15 @@ export function createInteractionFlow(options: ResolvedOptions, parts: Interacti
     return `${basePath}${PATHS.interaction}/${uid}`;
   }
 
-  /**
-   * The interaction of a browser, found once for each HTTP request. A consent can only be given in the session that was asked for it.
-   *
-   * @throws InteractionExpiredError when the URL is invalid or expired, or waits for another prompt; when the session has ended; and
-   * when the client was deleted or disabled since the engine checked it
-   */
-  async function open(ctx: Context, uid: string, prompt?: Interaction['prompt']): Promise<OpenInteraction> {
-    const page = browserRequestOf(ctx);
-    const known = page.interaction?.uid === uid ? page.interaction : undefined;
-    const request = known?.request ?? requests.read(uid);
-    if (!request || (prompt !== undefined && request.prompt !== prompt)) throw new InteractionExpiredError();
-    if (known) return known;
-    const session = await sessions.find(page);
-    const isOfSession = session !== undefined && request.session === session.uid;
-    if (request.prompt === 'consent' && !isOfSession) throw new InteractionExpiredError();
-    const stored = await clients.resolve(request.parameters['client_id']!, ctx.ip);
-    if (!stored || stored.client.disabled) throw new InteractionExpiredError();
-    const { accountId: userId, sequence } = isOfSession ? session : {};
-    return (page.interaction = { uid, request, stored, userId, sequence });
-  }
-
   async function finishLogin(
     ctx: Context,
     { request, stored }: OpenInteraction,
     user: User,
     atHost?: HostLogin,
   ): Promise<string> {
-    await sessions.begin(ctx, user, atHost);
+    const session = await sessions.begin(ctx, user, atHost);
     audit.record({ type: 'login', userId: user.id, clientId: stored.client.id }, originOf(ctx));
-    return requests.urlOf(withoutPrompts(request, ['login']));
+    return requests.urlOf({ ...withoutPrompts(request, ['login']), session });
   }
 
   /** @param limit - what the page asks for */

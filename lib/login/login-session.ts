@@ -4,11 +4,12 @@ import { inspect } from 'node:util';
 import type { Context } from 'koa';
 import type { Provider } from 'oidc-provider';
 
+import type { BrowserRequest, LoginSession } from '../contracts/browser-request.ts';
 import { toDate } from '../contracts/duration.ts';
 import type { Seconds } from '../contracts/duration.ts';
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
-import type { AuditLog, InteractionFlow, StoredClient, User } from '../contracts/index.ts';
+import type { AuditLog, InteractionFlow, User } from '../contracts/index.ts';
 import { ConfigError, GatehouseError } from '../errors.ts';
 import { hashCredential } from '../keys/hash.ts';
 import type { Authentication } from '../options/options.ts';
@@ -16,55 +17,33 @@ import { requireUserId } from '../options/ports.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { EndMissingUser } from '../token/revoke.ts';
 import { PATHS } from '../engine/endpoints.ts';
-import { originOf } from '../http/request-id.ts';
-import type { AuthorizationRequest } from './authorization-request.ts';
+import { originOf, requestOf, senderOf } from '../http/request.ts';
 import { findSession, sessionEnd, toLoginSession } from './session-model.ts';
-import type { LoginSession } from './session-model.ts';
-
-/**
- * What is known of one HTTP request for a page: each fact is found once, by the step that needs it first. The pages hand their
- * context from step to step, so it is a property of that.
- */
-export interface BrowserRequest {
-  /**
-   * Those of the engine's context, because Koa refuses to set a `Secure` cookie when it takes the connection for plain HTTP, and the
-   * engine's context follows the issuer's scheme (see provider.ts).
-   */
-  readonly cookies: Context['cookies'];
-  /** The login session as the browser's cookie names it. Resolves to `undefined` when no user is logged in. */
-  session?: Promise<LoginSession | undefined> | undefined;
-  /** `RevocationStore.latestSequence` before the password was checked. */
-  sequence?: number | undefined;
-  /** The interaction that was asked for last. */
-  interaction?: OpenInteraction | undefined;
-}
-
-/** An authorization request that waits for this browser. */
-export interface OpenInteraction {
-  readonly uid: string;
-  readonly request: AuthorizationRequest;
-  readonly stored: StoredClient;
-  /** The user who is logged in on the browser that sent the request. */
-  readonly userId: string | undefined;
-  /** `RevocationStore.latestSequence` when the login session was found. */
-  readonly sequence: number | undefined;
-}
 
 export type BrowserRequestOf = (this: void, ctx: Context) => BrowserRequest;
 
-const BROWSER_REQUEST = Symbol('gatehouse.browser');
-
+/** @param provider - that of one server, which has sessions of its own */
 export function createBrowserRequestOf(provider: () => Provider): BrowserRequestOf {
-  return function browserRequestOf(ctx: Context & { [BROWSER_REQUEST]?: BrowserRequest }) {
-    return (ctx[BROWSER_REQUEST] ??= { cookies: provider().createContext(ctx.req, ctx.res).cookies });
+  return function browserRequestOf(ctx) {
+    const request = requestOf(ctx);
+    if (request.browser?.server !== provider)
+      request.browser = { server: provider, cookies: provider().createContext(ctx.req, ctx.res).cookies };
+    return request.browser;
   };
 }
 
 /** The login sessions of browsers: who is logged in, login and logout. */
-export interface LoginSessions extends Pick<
-  InteractionFlow,
-  'currentUser' | 'loginUrl' | 'pathHere' | 'logout'
-> {
+export interface LoginSessions extends Pick<InteractionFlow, 'currentUser' | 'loginUrl'> {
+  /**
+   * The path of a requested redirect, such as of `?return_to=`, normalized; `undefined` when it leads to another server, or is longer than
+   * 8,000 characters.
+   */
+  pathHere(this: void, path: string): string | undefined;
+  /**
+   * Ends the login session: deletes it from the storage and its cookie from the browser, and calls the host's `login.logout`. Resolves to
+   * whether the host's own session continues, because there is no `login.logout`.
+   */
+  logout(this: void, ctx: Context): Promise<{ readonly hostSessionContinues: boolean }>;
   /** The login session of the browser as its cookie names it. `undefined`: no user is logged in. */
   find(this: void, page: BrowserRequest): Promise<LoginSession | undefined>;
   /** The same for a logout, whose answer says that nobody is logged in. */
@@ -90,9 +69,10 @@ export interface LoginSessions extends Pick<
    * session.
    *
    * @param hostLogin - with which the session begins. By default the user has logged in here
-   * @throws ConfigError when the user's id is not a string, or empty, or the option `login.authentication` returned something wrong
+   * @returns the `uid` of the session
+   * @throws ConfigError when the user's id is not a string, or empty, or the option `login.authenticationContext` returned something wrong
    */
-  begin(ctx: Context, user: User, hostLogin?: HostLogin): Promise<void>;
+  begin(ctx: Context, user: User, hostLogin?: HostLogin): Promise<string>;
 }
 
 /** A user's login at the host. */
@@ -117,7 +97,7 @@ export function createLoginSessions(
   },
 ): LoginSessions {
   const { basePath, origin, secure, storage, users } = options;
-  const { authentication, currentUser, signOut, url: loginUrl } = options.login;
+  const { authenticationContext, currentUser, logout, url: loginUrl } = options.login;
   const { lifetimes } = options.tokens;
   const cookieOf = ({ cookies }: BrowserRequest): string | undefined =>
     cookies.get(provider().cookieName('session'));
@@ -210,13 +190,13 @@ export function createLoginSessions(
       const known = times.filter((at) => at !== undefined);
       return known.length === 0 ? undefined : Math.max(...known);
     },
-    loginUrl(returnTo, again) {
+    loginUrl(returnTo, { prompt } = {}) {
       const path = pathHere(returnTo, origin);
       const url = new URL(loginUrl ?? origin + basePath + PATHS.login);
       // A full URL, because the host's login page may be on another origin.
       if (path !== undefined)
         url.searchParams.set('return_to', loginUrl === undefined ? path : origin + path);
-      if (again) url.searchParams.set('prompt', 'login');
+      if (prompt !== undefined) url.searchParams.set('prompt', prompt);
       if (url.href.length > MAX_URL_LENGTH)
         throw new GatehouseError(
           'ERR_URL_TOO_LONG',
@@ -233,7 +213,7 @@ export function createLoginSessions(
       requireUserId('users', user);
       const page = browserRequestOf(ctx);
       const marks = atHost ? [HOST_LOGIN] : ((currentUser && (await amrBesideHost(ctx, user))) ?? []);
-      const { acr, amr: methods = [] } = checkAuthentication(await authentication?.(ctx, user));
+      const { acr, amr: methods = [] } = checkAuthentication(await authenticationContext?.(ctx, user));
       const amr = [...marks, ...methods];
       const sequence = page.sequence ?? (await storage.revocations.latestSequence());
       const id = newId();
@@ -257,20 +237,23 @@ export function createLoginSessions(
         payload: { kind: 'Session', uid, exp: expiresAt, ...login },
         expiresAt,
         sequence,
+        origin: senderOf(ctx),
+        lastUsedAt: at,
       });
       setCookie(page, { id, expiresAt });
+      return uid;
     },
     async logout(ctx) {
-      // Before `login.signOut`, which may leave nothing that `login.currentUser` could read.
+      // Before `login.logout`, which may leave nothing that `login.currentUser` could read.
       const hostUser = await currentUser?.(ctx);
       const page = browserRequestOf(ctx);
       await findToEnd(page);
       const ended = await removeSession(page);
       setCookie(page);
-      await signOut?.(ctx);
-      const userId = ended?.accountId ?? (signOut && hostUser?.id);
+      await logout?.(ctx);
+      const userId = ended?.accountId ?? (logout && hostUser?.id);
       if (userId !== undefined) audit.record({ type: 'logout', userId }, originOf(ctx));
-      return { hostSessionContinues: hostUser !== undefined && !signOut };
+      return { hostSessionContinues: hostUser !== undefined && !logout };
     },
   };
 }
@@ -301,7 +284,7 @@ function checkAuthentication(said: Authentication = {}): Authentication {
     amr.every((method) => typeof method === 'string' && !isHostMark(method));
   if (isRight) return said;
   throw new ConfigError(
-    'login.authentication',
+    'login.authenticationContext',
     "return { acr, amr }: a string, and a list of strings such as ['pwd', 'otp'], none of which is 'host'",
   );
 }

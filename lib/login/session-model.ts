@@ -1,17 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 
 import { errors } from '../engine/oidc-provider.ts';
-import type { Adapter } from 'oidc-provider';
+import type { Model } from '../engine/calls-without-context.ts';
 
 import type { ImportConsents } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
+import type { LoginSession } from '../contracts/browser-request.ts';
 import type { FoundSession, Seconds, SessionStore, StoredSession } from '../contracts/index.ts';
 import { hashCredential } from '../keys/hash.ts';
-import { currentRequest } from '../engine/request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 
 // A fraction of the lifetime. A session whose end would move by less is not written.
 const MIN_EXTENSION = 0.01;
+
+/** The same for a session that is at its absolute end, and only has another last use. */
+const USED_TO: Seconds = 3600;
 
 /**
  * Login sessions. The id in the browser's cookie is a credential: it is the row's hashed key and nowhere else.
@@ -23,23 +26,22 @@ const MIN_EXTENSION = 0.01;
  * What the engine notes in the session of each client, `authorizations`, is for its own grants and for logouts that it sends to
  * clients. Neither is used here, so it is not stored: a first authorization by a client writes no session.
  */
-export function sessionAdapter(sessions: SessionStore, importConsents?: ImportConsents): Partial<Adapter> {
+export function sessionAdapter(sessions: SessionStore, importConsents?: ImportConsents): Model {
   return {
-    async upsert(_id, payload, lifetime = 0) {
-      const request = currentRequest();
+    async upsert(request, _id, payload, lifetime = 0) {
       // The engine saves the empty session of a browser without a login too.
       if (!request?.session) return;
       const { session: stored } = request.session;
       const content = contentOf(payload);
       const expiresAt = payload.exp!;
       if (isUpToDate(stored, { content, expiresAt }, lifetime)) return;
-      if (!(await sessions.update({ id: stored.id, payload: { ...content, exp: expiresAt }, expiresAt }))) {
+      const used = { id: stored.id, payload: { ...content, exp: expiresAt }, expiresAt, lastUsedAt: now() };
+      if (!(await sessions.update(used))) {
         request.mustRestart = true;
         throw new errors.SessionNotFound('the login session has ended meanwhile');
       }
     },
-    async find(value) {
-      const request = currentRequest();
+    async find(request, value) {
       const named = request?.parameters?.['client_id'];
       const clientId = typeof named === 'string' ? named : undefined;
       let found = await findSession(sessions, value, clientId);
@@ -52,20 +54,6 @@ export function sessionAdapter(sessions: SessionStore, importConsents?: ImportCo
       return { ...found.session.payload, jti: value };
     },
   };
-}
-
-/** A login session, by what its pages need. */
-export interface LoginSession {
-  /** The id of its row. */
-  readonly id: string;
-  readonly uid: string;
-  readonly accountId: string;
-  /** When the user has given the password. `undefined`: not known, as the host does not say it. */
-  readonly loginTs?: Seconds | undefined;
-  /** `RevocationStore.latestSequence` when it was found. */
-  readonly sequence: number;
-  /** Authentication methods (RFC 8176), and marks of a login at the host. */
-  readonly amr?: string[] | undefined;
 }
 
 /** Finds the session that a cookie names, unless it has expired or was ended. */
@@ -92,7 +80,8 @@ function isUpToDate(
 ): boolean {
   const extension = wanted.expiresAt - stored.expiresAt;
   const isSmall = extension >= 0 && extension < lifetime * MIN_EXTENSION;
-  return isSmall && isDeepStrictEqual(contentOf(stored.payload), wanted.content);
+  const isAtEnd = extension === 0 && now() - stored.lastUsedAt >= USED_TO;
+  return isSmall && !isAtEnd && isDeepStrictEqual(contentOf(stored.payload), wanted.content);
 }
 
 /** The content of a session without its id and its end. */

@@ -1,4 +1,4 @@
-import type { Middleware, Next, ParameterizedContext } from 'koa';
+import type { Context, Middleware, Next, ParameterizedContext } from 'koa';
 import compose from 'koa-compose';
 
 import { reauthenticatorOf } from '../access/guard.ts';
@@ -19,6 +19,7 @@ import { createAllowOrigins } from '../http/cors.ts';
 import { admitRequests } from '../limits/concurrency-limit.ts';
 import { NOT_STORED, problems, sendProblem } from '../http/problem.ts';
 import type { Problem } from '../http/problem.ts';
+import { serveOnly } from '../http/served-paths.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
 import type { Given } from '../options/declare.ts';
 import { origins, text } from '../options/values.ts';
@@ -47,7 +48,7 @@ function mcpEndpointOptions<P extends string, U extends User, S extends object, 
      */
     limits: optional(requestLimits, {}),
     /** In bytes: the largest message. @default 65536 */
-    bodyLimit: LIMITS.bodyLimit,
+    maxBodyBytes: LIMITS.maxBodyBytes,
     /**
      * The origins of web pages that may send requests and read the answers (CORS), such as `https://app.example`.
      * @default that of the endpoint
@@ -94,7 +95,7 @@ export async function createMcpEndpoint<
   A extends string = string,
 >(options: McpEndpointOptions<P, U, S, A>): Promise<Middleware> {
   const given = readOptions(mcpEndpointOptions<P, U, S, A>(), options);
-  const { auth, bodyLimit, instructions, version } = given;
+  const { auth, maxBodyBytes, instructions, version } = given;
   const {
     admitsAgents,
     audit,
@@ -105,6 +106,7 @@ export async function createMcpEndpoint<
     observers,
     resources,
     storage,
+    tools: toolsOfApis,
     trace,
   } = partsOf(auth);
   const { issuer } = auth;
@@ -122,6 +124,10 @@ export async function createMcpEndpoint<
   }
   const actions = indexActions(given.actions, auth);
   const tools = toolsOf(actions.all);
+  toolsOfApis.set(
+    url,
+    Array.from(tools.values(), ({ action }) => action),
+  );
   const { countRequest, countRuns } = createRequestLimits(given.limits, {
     actions: actions.all,
     limitCallers,
@@ -153,7 +159,7 @@ export async function createMcpEndpoint<
   // Problems are responses and not results of the tool, on which clients would not act.
   async function serve(ctx: ActionContext): Promise<unknown> {
     const reauthenticate = reauthenticator(ctx);
-    const body = ctx.method === 'POST' ? await readMessage(ctx, bodyLimit) : undefined;
+    const body = ctx.method === 'POST' ? await readMessage(ctx, maxBodyBytes) : undefined;
     if (ctx.method === 'POST' && body === undefined) return undefined;
     const refusal = (await readmit(ctx, reauthenticate)) ?? (await refusalOf(ctx, toolNameIn(body)));
     return refusal ? sendProblem(ctx, refusal) : answerAgent(ctx, body, reauthenticate);
@@ -169,11 +175,12 @@ export async function createMcpEndpoint<
     ...(countRequest ? [countRequest as Middleware<GuardedState<P, U, S>>] : []),
     serve as Middleware<GuardedState<P, U, S>>,
   ]);
-  return async function mcp(ctx, next: Next) {
+  async function mcp(ctx: Context, next: Next): Promise<unknown> {
     // Users add a slash to the URL that they give an agent.
     if (ctx.path !== path && ctx.path !== `${path}/`) return next();
     return trace('gatehouse.mcp', async () => run(ctx, next), path);
-  };
+  }
+  return serveOnly(mcp, (asked) => asked.startsWith(path));
 }
 beginStackAt(createMcpEndpoint);
 

@@ -5,6 +5,5 @@
  */
 import '#runtime';
 
-export { ConfigError, GatehouseError } from '../errors.ts';
 export { createMcpEndpoint } from './endpoint.ts';
-export type { McpEndpointOptions } from './endpoint.ts';
+export { createTokenVerifier } from './token-verifier.ts';

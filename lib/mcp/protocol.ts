@@ -3,8 +3,9 @@ import type { JSONRPCMessage, JSONRPCRequest, MessageClassification } from '@mod
 
 import type { Reauthenticate } from '../access/reauthentication.ts';
 import { sendAnswer } from '../api/actions/answer.ts';
+import type { ApiAction } from '../api/actions/action-index.ts';
 import type { ActionContext, Answer } from '../api/actions/answer.ts';
-import type { Logger, Milliseconds } from '../contracts/index.ts';
+import type { Logger, Milliseconds, Principal } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { NOT_STORED } from '../http/problem.ts';
 import type { CallTool, Tool, ToolCaller } from './tools.ts';
@@ -41,7 +42,7 @@ export async function createProtocol({
   url,
   version,
 }: ProtocolOptions): Promise<AnswerAgent> {
-  const sdk = await loadSdk();
+  const sdk = await loadSdk('createMcpEndpoint()');
   const { createMcpHandler, PerRequestHTTPServerTransport, ProtocolError, ProtocolErrorCode, Server } = sdk;
   const exchanges = new WeakMap<Request, AgentExchange>();
   const handler = createMcpHandler(({ requestInfo }) => serverFor(exchanges.get(requestInfo!)!), {
@@ -64,7 +65,7 @@ export async function createProtocol({
     );
     server.setRequestHandler('tools/list', () => ({
       tools: [...tools.values()]
-        .filter(({ action }) => ctx.state.principal.permissions.has(action.permission))
+        .filter(({ action }) => isListed(action, ctx.state.principal))
         .map(({ definition }) => definition),
     }));
     server.setRequestHandler('tools/call', async ({ params }) => {
@@ -119,6 +120,15 @@ export async function createProtocol({
   };
 }
 
+/**
+ * Whether an agent may know of a tool. One that only the scopes of its token exclude is listed: the agent calls it, and then asks the user
+ * for the scope. A personal access token has no client, which could ask.
+ */
+function isListed({ refusalOf }: ApiAction, principal: Principal): boolean {
+  const refusal = refusalOf(principal);
+  return !refusal || (principal.client !== undefined && refusal.code === 'insufficient_scope');
+}
+
 function sendText(ctx: ActionContext, text: string, type: string | null): void {
   ctx.body = text === '' ? null : text;
   if (type !== null) ctx.set('content-type', type);
@@ -164,12 +174,13 @@ interface AgentExchange extends ToolCaller {
 
 type Sdk = typeof import('@modelcontextprotocol/server');
 
-async function loadSdk(): Promise<Sdk> {
+/** @throws ConfigError, for its caller, when the SDK is not installed */
+export async function loadSdk(caller: string): Promise<Sdk> {
   try {
     return await import('@modelcontextprotocol/server');
   } catch (error) {
     throw new ConfigError(
-      'createMcpEndpoint()',
+      caller,
       'install @modelcontextprotocol/server: npm install @modelcontextprotocol/server',
       { cause: error },
     );

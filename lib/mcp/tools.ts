@@ -11,7 +11,7 @@ import { isIdempotencyKey, KEY_FORM } from '../api/answer-once.ts';
 import type { AuditLog, Logger, Trace } from '../contracts/index.ts';
 import { ConfigError } from '../errors.ts';
 import { explainError } from '../http/problem.ts';
-import { requestIdOf } from '../http/request-id.ts';
+import { requestIdOf } from '../http/request.ts';
 
 /** An action as a tool. */
 export interface Tool {

@@ -5,24 +5,26 @@ import type { SigningAlgorithm } from './tokens.ts';
 
 /** What clients that sign users in learn about them: data of the feature that brings it. */
 export interface AboutUser {
-  /** The scope by which a client signs its user in. It needs it for each of the others. */
+  /** The scope by which a client signs its user in. Every other scope needs it. */
   readonly signIn: string;
-  /** All scopes about who the user is, by name. They permit nothing at an API, and no scope of an API has the name of one. */
+  /**
+   * All scopes about who the user is, by name. They permit nothing at an API, and no scope of an API may have the name of one of them.
+   */
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
-  /** The path of the endpoint for which these scopes are, below the issuer. */
+  /** The path of the endpoint that these scopes are for, below the issuer. */
   readonly path: string;
-  /** The key that signs what the client learns, and how long that is needed. */
+  /** The algorithm of the key that signs what the client learns, and for how long such signatures are valid. */
   readonly key: { readonly algorithm: SigningAlgorithm; readonly lifetime: Seconds };
 }
 
-/** The same on a server. */
+/** What clients learn about users on one server. */
 export interface ResolvedAboutUser extends Omit<AboutUser, 'path' | 'scopes'> {
-  /** The URL of the endpoint: the audience of tokens that may read it, and the name of it in consents. */
+  /** The URL of the endpoint: the audience of tokens that may read it, and its name in consents. */
   readonly resource: string;
   readonly scopes: ReadonlyMap<string, Scope<never>>;
 }
 
-/** The scopes about who the user is, as those of an API. */
+/** The scopes about who the user is, in the form of an API's scopes. */
 export function scopesAboutUser({ scopes }: Pick<AboutUser, 'scopes'>): ResolvedAboutUser['scopes'] {
   return new Map(
     [...scopes].map(([name, { description }]) => [name, { description, permissions: [], optional: false }]),
@@ -30,8 +32,8 @@ export function scopesAboutUser({ scopes }: Pick<AboutUser, 'scopes'>): Resolved
 }
 
 /**
- * @param features - of which one says something about users
- * @throws ConfigError when an API has a scope with the name of one about the user
+ * @param features - at most one of them has `aboutUser`
+ * @throws ConfigError when an API has a scope with the name of a scope about the user
  */
 export function resolveAboutUser(
   features: readonly { readonly name: string; readonly aboutUser?: AboutUser }[],

@@ -6,15 +6,15 @@ import { duration, integer } from './values.ts';
 const LONGEST_COOKIE_LIFETIME = 400 * 86_400;
 
 const LOGIN = {
-  /** For one account from one address. @default 5 */
+  /** Failed logins to one account from one address. @default 5 */
   perAccountAndAddress: optional(integer(1), 5),
-  /** For one account from all addresses together. @default 20, which is no more than 100 in any hour */
+  /** Failed logins to one account from all addresses together. @default 20, which is no more than 100 in any hour */
   perAccount: optional(integer(1), 20),
-  /** From one address for all accounts together. @default 100 */
+  /** Failed logins from one address to all accounts together. @default 100 */
   perAddress: optional(integer(1), 100),
   /**
-   * For one account from a browser in which it has logged in before, recognized by a cookie (OWASP: device cookies). The other
-   * limits do not apply to this browser, so that failed logins elsewhere cannot lock the user out of it. @default 5
+   * Failed logins to one account from a browser in which it has logged in before, recognized by a cookie (OWASP: device cookies). The
+   * other limits do not apply to this browser, so that failed logins elsewhere cannot lock the user out of it. @default 5
    */
   perDevice: optional(integer(1), 5),
   /** How long a browser is recognized after its last login, at most 400 days. @default '180 days' */
@@ -26,30 +26,24 @@ const LOGIN = {
   window: optional(duration(1), '15 minutes'),
 };
 
-/** Limits of failed logins in a window. */
-export interface LoginLimits extends Given<typeof LOGIN> {}
-
-const CLIENTS = {
-  /** For one client from one address. @default 10 */
+const CLIENT_AUTHENTICATION = {
+  /** Failures of one client from one address. @default 10 */
   perClientAndAddress: optional(integer(1), 10),
-  /** From one address for all clients together. @default 100 */
+  /** Failures from one address, of all clients together. @default 100 */
   perAddress: optional(integer(1), 100),
   /** The length of the window, from the first failure on. @default '5 minutes' */
   window: optional(duration(1), '5 minutes'),
 };
 
-/** Limits of failed authentications of clients in a window. */
-export interface ClientAuthenticationLimits extends Given<typeof CLIENTS> {}
-
-const ATTEMPTS = {
-  /** Limits of failed logins; `false`: none. Over a limit, users see the login page with 429 and `Retry-After`. */
+export const ATTEMPTS = {
+  /** Limits of failed logins; `false` for no limits. Over a limit, users see the login page with 429 and `Retry-After`. */
   login: optional(objectOrFalse(LOGIN), {}),
   /**
-   * Limits of failed authentications of clients at the token, revocation and introspection endpoints; `false`: none. Over a
-   * limit, the response is 429 with `Retry-After`. A valid secret that this server has generated is accepted over a limit too:
-   * it cannot be guessed, and failed requests of others must not lock the client out.
+   * Limits of failed authentications of clients at the token, revocation and introspection endpoints; `false` for no limits. Over a
+   * limit, the response is 429 with `Retry-After`. A valid secret that this server has generated is accepted over a limit too: it cannot
+   * be guessed, and failed requests of others must not lock the client out.
    */
-  clientAuthentication: optional(objectOrFalse(CLIENTS), {}),
+  clientAuthentication: optional(objectOrFalse(CLIENT_AUTHENTICATION), {}),
 };
 
 /**

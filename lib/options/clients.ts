@@ -10,7 +10,7 @@ export const CLIENTS = {
    * keys.
    * @default false
    */
-  keys: optional(boolean, false),
+  privateKeyJwt: optional(boolean, false),
   /**
    * Names that users cannot give to their apps, such as the names of your own apps; names that look like them are refused too.
    * The brand of the pages is always reserved. Users with `manage_all_apps` are exempt.

@@ -12,11 +12,11 @@ export type Check<G, V = G> = (place: string, given: G) => V;
 /** An option that can be left out. */
 export interface Optional<G, V> {
   readonly check: Check<G, V>;
-  /** Checked like a given one. `undefined`: there is none, and the value is `undefined` too. */
+  /** The default, which is checked like a given value. When it is `undefined`, the value is `undefined` too. */
   readonly default: G | undefined;
 }
 
-/** Makes an option one that can be left out, with its default. */
+/** Declares an option that can be left out, with its default. */
 export function optional<G, V>(check: Check<G, V>): Optional<G, V | undefined>;
 export function optional<G, V>(check: Check<G, V>, byDefault: NoInfer<G>): Optional<G, V>;
 export function optional<G, V>(check: Check<G, V>, byDefault?: G): Optional<G, V | undefined> {
@@ -26,7 +26,7 @@ export function optional<G, V>(check: Check<G, V>, byDefault?: G): Optional<G, V
 type CheckOf<T> = T extends { readonly check: infer C } ? C : T;
 type GivenFor<T> = CheckOf<T> extends Check<infer G, unknown> ? G : never;
 type OptionalNames<D> = { [N in keyof D]: D[N] extends { readonly check: unknown } ? N : never }[keyof D];
-// Mapped over the names of the table itself, which keeps the doc comments of its members.
+// The types are mapped over the names of the table itself, which keeps the doc comments of its members.
 type Needed<D, Names extends keyof D> = { readonly [N in Names]: GivenFor<D[N]> };
 type Left<D, Names extends keyof D> = { readonly [N in Names]?: GivenFor<D[N]> | undefined };
 
@@ -41,9 +41,9 @@ export type Values<D> = {
 };
 
 /**
- * Reads the options of a table: refuses unknown ones, checks all, and fills in the defaults.
+ * Reads the options of a table: refuses unknown options, checks the others, and fills in the defaults.
  *
- * @param place - of the options in errors: an option, such as `bulk`, or a function, such as `knexStorage()`. @default none
+ * @param place - the place of the options in errors: an option, such as `bulk`, or a function, such as `knexStorage()`. @default none
  * @throws ConfigError for the first mistake, with the remedy
  */
 export function readOptions<D extends object>(declared: D, given: Given<D>, place?: string): Values<D> {
@@ -70,18 +70,18 @@ export function pick<D extends object, N extends keyof D>(declared: D, ...names:
   return Object.fromEntries(names.map((name) => [name, declared[name]])) as Pick<D, N>;
 }
 
-/** A value that the code that uses it checks, or that has no wrong ones. */
+/** A value that is checked where it is used, or of which none is wrong. */
 export function unchecked<T>(_place: string, given: T): T {
   return given;
 }
 
-/** An option that is an object with the options of a table; `members`, by which a name in the wrong place is found. */
+/** An option that is an object with the options of a table. Its `members` show whether a name in the wrong place is meant for it. */
 export function object<D extends object>(declared: D): Check<Given<D>, Values<D>> {
   const check: Check<Given<D>, Values<D>> = (place, given) => readOptions(declared, given, place);
   return Object.assign(check, { members: declared });
 }
 
-/** The same, or `false` to switch off what it is about; the value is `undefined` then. */
+/** An option that is an object with the options of a table, or `false` to switch off what it is about: the value is then `undefined`. */
 export function objectOrFalse<D extends object>(declared: D): Check<Given<D> | false, Values<D> | undefined> {
   return (place, given) => {
     if (given === false) return undefined;
@@ -94,10 +94,10 @@ export function objectOrFalse<D extends object>(declared: D): Check<Given<D> | f
 }
 
 /**
- * Checks that options are an object whose members all have the name of an option, for values that are checked elsewhere.
+ * Checks that options are an object, and that all its members have the name of an option. Their values are checked elsewhere.
  *
  * @param declared - an object with these names
- * @throws ConfigError for the first other name, with the remedy
+ * @throws ConfigError for the first name that is no option, with the remedy
  */
 export function checkNames(given: unknown, declared: object, place: string | undefined): void {
   const listed = Object.keys(declared).join(', ');
@@ -115,7 +115,7 @@ export function checkNames(given: unknown, declared: object, place: string | und
   }
 }
 
-/** Whether a value is an object such as `{ ... }` or of a class, and not an array or a function. */
+/** Whether a value is an object such as `{ ... }` or an instance of a class, and not an array or a function. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -127,7 +127,10 @@ export function placeOf(place: string | undefined, name: string): string {
   return place.endsWith(' })') ? `${place.slice(0, -3)}.${name} })` : `${place}.${name}`;
 }
 
-/** The option of a group that a name is meant for: the one with that name, else with the longest that is like it, or in it. */
+/**
+ * The option of a group that a name is meant for: the option with that name, or else the one with the longest name that is similar to it
+ * or part of it.
+ */
 function memberLike(name: string, declared: object): string | undefined {
   const meant = name.toLowerCase();
   const places = Object.entries(declared).flatMap(([group, option]) =>
@@ -147,7 +150,7 @@ function membersOf(option: unknown): readonly string[] {
   return Object.keys((Object(check) as { readonly members?: object }).members ?? {});
 }
 
-/** Whether two names differ in case and in two letters at most, for names of three letters and more. */
+/** Whether two names differ only in case and in at most two letters; names of less than three letters only in case. */
 function isSimilar(name: string, known: string): boolean {
   const [from, to] = [name.toLowerCase(), known.toLowerCase()];
   return distance(from, to) <= Math.min(2, Math.floor(to.length / 3));

@@ -1,10 +1,10 @@
 import { ConfigError } from '../errors.ts';
 import type { AboutUser } from './about-user.ts';
 
-/** A feature, as far as options know one: `Feature` says what it is made of. */
+/** A feature, as far as the options need to know it. `Feature` declares all its parts. */
 export interface AnyFeature {
   readonly name: string;
-  /** What clients learn of users who sign in to them, and the scopes for that. One feature of a server has it. */
+  /** What clients learn about users who sign in to them, and the scopes for that. At most one feature of a server has it. */
   readonly aboutUser?: AboutUser;
   install(core: never): unknown;
 }

@@ -27,15 +27,17 @@ const PRESETS = {
   },
 } as const;
 
+export const SHORT_LIFETIMES: ResolvedLifetimes = PRESETS.short;
+
 /**
- * A set of lifetimes. `long`: access tokens and refresh tokens live a year. `short`: access tokens live an hour, refresh tokens
- * 30 days.
+ * A set of lifetimes. With `long`, access tokens and refresh tokens live a year. With `short`, access tokens live an hour and refresh
+ * tokens 30 days.
  */
 export type LifetimePreset = 'long' | 'short';
 
 const preset = oneOf<LifetimePreset>('long', 'short');
 
-/** Longer than 10 years it is a number of milliseconds by mistake. */
+/** A lifetime of more than 10 years is a number of milliseconds by mistake. */
 export const lifetimeCheck: Check<Duration, Seconds> = duration(
   1,
   10 * YEAR,
@@ -45,21 +47,23 @@ export const lifetimeCheck: Check<Duration, Seconds> = duration(
 const LIFETIMES = {
   /** The preset for the lifetimes that are left out. @default 'long' */
   preset: optional(preset, 'long'),
-  /** Of each access token. @default '1 year', preset `short`: '1 hour' */
+  /** The lifetime of each access token. @default '1 year', preset `short`: '1 hour' */
   accessToken: optional(lifetimeCheck),
-  /** Of a refresh token that is not used; each refresh issues a new one. @default '1 year', preset `short`: '30 days' */
+  /** The lifetime of a refresh token that is not used; each refresh issues a new one. @default '1 year', preset `short`: '30 days' */
   refreshToken: optional(lifetimeCheck),
   /**
-   * How long an authorization can be refreshed in total, from the consent on. After it, the user has to authorize the app
-   * again.
+   * How long an authorization can be refreshed in total, from the consent on. After that, the user has to authorize the app again.
    * @default '5 years', preset `short`: '1 year'
    */
   refreshTokenAbsolute: optional(lifetimeCheck),
-  /** Of an authorization code: at most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
+  /** The lifetime of an authorization code, at most 10 minutes (RFC 6749 section 4.1.2). @default '60 seconds' */
   authorizationCode: optional(duration(1, 600, 'a code lives 10 minutes at most (RFC 6749 section 4.1.2)')),
-  /** Of a login session that is not used; each use restarts it, with a precision of a hundredth of it. @default '14 days' */
+  /**
+   * The lifetime of a login session that is not used; each use restarts it, with a precision of a hundredth of the lifetime. @default '14
+   * days'
+   */
   session: optional(lifetimeCheck),
-  /** Of a login session in total. @default '90 days', preset `short`: '30 days' */
+  /** The lifetime of a login session in total. @default '90 days', preset `short`: '30 days' */
   sessionAbsolute: optional(lifetimeCheck),
   /** How long a login or consent page can be submitted. @default '1 hour' */
   interaction: optional(lifetimeCheck),
@@ -68,7 +72,7 @@ const LIFETIMES = {
 /** The lifetimes of tokens, sessions and pages. A member that is left out has the value of the preset. */
 export interface Lifetimes extends Given<typeof LIFETIMES> {}
 
-/** In seconds. */
+/** The lifetimes in seconds. */
 export type ResolvedLifetimes = Readonly<Record<keyof (typeof PRESETS)['long'], Seconds>>;
 
 /** A preset, or lifetimes of one's own. */

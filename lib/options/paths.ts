@@ -47,7 +47,7 @@ export const mountPath: Check<string> = (place, given) => {
   );
 };
 
-/** `undefined`: there is no such page. */
+/** `undefined` when there is no such page. */
 export const pagePath: Check<string | false, string | undefined> = (place, given) => {
   if (given === false) return undefined;
   if (

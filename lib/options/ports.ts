@@ -6,25 +6,31 @@ import { ConfigError } from '../errors.ts';
 import type { Check } from './declare.ts';
 
 export function userStore<U extends User>(place: string, given: UserStore<U>): UserStore<U> {
-  if (typeof given?.authenticate !== 'function' || typeof given.find !== 'function') {
+  if (typeof given?.find !== 'function' || !hasMethodOrNone(given, 'verifyPassword')) {
     throw new ConfigError(
       place,
-      'pass an object with the methods authenticate(login, password) and find(id)',
+      'pass an object with the methods verifyPassword(login, password) and find(id)',
     );
   }
   for (const name of ['permissions', 'roles'] as const) {
     if (given[name] === undefined) refuseMisspelt(given, name);
-    else if (typeof given[name] !== 'function') {
+    else if (!hasMethodOrNone(given, name)) {
       throw new ConfigError(place, `make ${name}(user) a method, or leave it out`);
     }
   }
-  if (given.username !== undefined && typeof given.username !== 'function')
+  if (!hasMethodOrNone(given, 'username'))
     throw new ConfigError(place, 'make username(user) a method, or leave it out');
   return given;
 }
 
+function hasMethodOrNone(users: object, name: keyof UserStore): boolean {
+  const member: unknown = Reflect.get(users, name);
+  return member === undefined || typeof member === 'function';
+}
+
 /**
- * A user store, and `login.currentUser`, may pass on the number of a row, and the engine's error for that names neither the user nor the option.
+ * Refuses a user whose id is not a string. A user store or `login.currentUser` may pass on the number of a row, and the engine's error
+ * for that names neither the user nor the option.
  *
  * @throws ConfigError
  */
@@ -37,8 +43,8 @@ export function requireUserId(place: string, { id }: User): void {
 }
 
 /**
- * Refuses a method whose name differs from an absent one in case, doubled letters or the plural only. Other members are the
- * host's own; but without this method, permissions are stored by Gatehouse and every user has none.
+ * Refuses a method whose name differs from an absent one in case, doubled letters or the plural only. Other members are the host's own;
+ * but without this method, Gatehouse stores the permissions, and every user has none.
  */
 function refuseMisspelt(users: object, name: 'permissions' | 'roles'): void {
   const misspelt = methodsOf(users).find((method) => simplified(method) === simplified(name));
@@ -60,7 +66,7 @@ function simplified(name: string): string {
 function methodsOf(object: object): string[] {
   const prototype: unknown = Object.getPrototypeOf(object);
   const inherited = prototype instanceof Object && prototype !== Object.prototype ? methodsOf(prototype) : [];
-  // Not by `object[name]`, which would run the getters of a prototype.
+  // The descriptors are read instead of `object[name]`, which would run the getters of a prototype.
   const own = Object.entries(Object.getOwnPropertyDescriptors(object));
   const methods = own.filter(([, { value }]) => typeof value === 'function');
   return methods.map(([name]) => name).concat(inherited);

@@ -7,10 +7,10 @@ import type { AuthServerOptions, LoginOptions } from './options.ts';
 import { requireUserId } from './ports.ts';
 import type { ResolvedOptions } from './resolved-options.ts';
 import { resolveResources, scopesOfAll } from './resources.ts';
-import type { TokenClaims } from './tokens.ts';
+import type { TokenClaimsFunction } from './tokens.ts';
 
 /**
- * Checks the options, also against each other, fills in the defaults and freezes the result.
+ * Checks the options, each one and against each other, fills in the defaults and freezes the result.
  *
  * @param emptyGate - the default of the option `gate`
  * @throws ConfigError for the first option that is wrong, with the remedy
@@ -31,6 +31,12 @@ export function resolveOptions<
     throw new ConfigError(
       'login.url',
       'also pass login.currentUser, which returns the user who has logged in there',
+    );
+  }
+  if (!options.users.verifyPassword && login.url === undefined) {
+    throw new ConfigError(
+      'users',
+      'add the method verifyPassword(login, password), or set login.url to your own login page',
     );
   }
   const resources = resolveResources(options.resources, {
@@ -56,16 +62,18 @@ export function resolveOptions<
       currentUser: login.currentUser && withUserId<U>(login.currentUser),
       url: login.url && new URL(login.url, issuer).href,
     },
-    tokens: { ...tokens, claims: tokens.claims as TokenClaims | undefined },
+    tokens: { ...tokens, claims: tokens.claims as TokenClaimsFunction | undefined },
     secrets: { ...secrets, keyEncryptionKey: secrets.keyEncryptionKey ?? [] },
     paths: {
       ...paths,
       mount: paths.mount ?? basePath,
+      // The host's own session would log its user in again at once.
+      sessions: login.currentUser ? undefined : paths.sessions,
     },
   });
 }
 
-/** The same function, which rejects where it returns a user without a usable id. */
+/** Wraps `currentUser`, so that it rejects when it returns a user without a usable id. */
 function withUserId<U extends User>(
   currentUser: NonNullable<LoginOptions<U>['currentUser']>,
 ): NonNullable<LoginOptions<U>['currentUser']> {

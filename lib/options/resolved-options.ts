@@ -6,7 +6,7 @@ import type { ResolvedAboutUser } from './about-user.ts';
 import type { Authentication, authServerOptions } from './options.ts';
 import type { ResolvedResource } from './resources.ts';
 import type { Scope } from './scopes.ts';
-import type { TokenClaims } from './tokens.ts';
+import type { TokenClaimsFunction } from './tokens.ts';
 
 export type { ResolvedResource } from './resources.ts';
 
@@ -31,22 +31,22 @@ export interface ResolvedOptions<
   readonly gate: Gate<P, R, S>;
   /** `mount` is the prefix that is removed from the path of a request. */
   readonly paths: CheckedOptions<P, R, U, S>['paths'] & { readonly mount: string };
-  /** The scopes of all APIs and those about who the user is, each name once: those that clients can be registered for. */
+  /** The scopes of all APIs and those about who the user is, each name once. Clients can be registered for these scopes. */
   readonly scopes: ReadonlyMap<string, Scope<P>>;
-  /** All APIs by URL, the default one first. */
+  /** All APIs by URL, the default API first. */
   readonly resources: ReadonlyMap<string, ResolvedResource<P>>;
-  /** `undefined`: no client learns who its users are. */
+  /** `undefined` when no client learns who its users are. */
   readonly aboutUser: ResolvedAboutUser | undefined;
-  /** `authentication` is called with users of the option `users` only, which makes dropping the type parameter `U` safe. */
-  readonly login: Omit<CheckedOptions<P, R, U, S>['login'], 'authentication'> & {
-    readonly authentication:
+  /** `authenticationContext` is only called with users of the option `users`, so that the type parameter `U` can be dropped safely. */
+  readonly login: Omit<CheckedOptions<P, R, U, S>['login'], 'authenticationContext'> & {
+    readonly authenticationContext:
       | ((ctx: Context, user: User) => Authentication | undefined | Promise<Authentication | undefined>)
       | undefined;
   };
   /** `secrets.keyEncryptionKey` is empty where the keys are stored unencrypted. */
   readonly secrets: CheckedOptions<P, R, U, S>['secrets'] & { readonly keyEncryptionKey: readonly string[] };
-  /** `claims` is called with users of the option `users` only, which makes dropping the type parameter `U` safe. */
+  /** `claims` is only called with users of the option `users`, so that the type parameter `U` can be dropped safely. */
   readonly tokens: Omit<CheckedOptions<P, R, U, S>['tokens'], 'claims'> & {
-    readonly claims: TokenClaims | undefined;
+    readonly claims: TokenClaimsFunction | undefined;
   };
 }

@@ -3,7 +3,7 @@ import { isLoopback } from '../contracts/loopback.ts';
 import { ConfigError } from '../errors.ts';
 import { object, optional, readOptions } from './declare.ts';
 import type { Given, Values } from './declare.ts';
-import { lifetimeCheck } from './lifetimes.ts';
+import { lifetimeCheck, SHORT_LIFETIMES } from './lifetimes.ts';
 import type { ResolvedLifetimes } from './lifetimes.ts';
 import { isLiteral, requirePermissions, scopes } from './scopes.ts';
 import type { Scope } from './scopes.ts';
@@ -22,16 +22,19 @@ function resourceOptions<P extends string>() {
     /** The name of the API on the consent page and in its metadata (RFC 9728). @default its URL */
     name: optional(text('give the name that users know the API by, such as "Documents"')),
     /**
-     * The scopes of the API, by name. A token has scopes of its own API only. A scope of the same name at another API is another
+     * The scopes of the API, by name. A token has only scopes of its own API. A scope of the same name at another API is a different
      * scope, with a consent of its own; a client that is registered for the name may request both.
      * @default none
      */
     scopes: optional(scopes<P>, {}),
-    /** The lifetimes of the API's tokens, at most those of `tokens.lifetimes`. @default those of `tokens.lifetimes` */
+    /**
+     * The lifetimes of the API's tokens, at most those of `tokens.lifetimes`: agents that nobody has registered get these tokens.
+     * @default those of the preset `short`, or of `tokens.lifetimes` where these are shorter
+     */
     lifetimes: optional(object(CLIENT_LIFETIMES), {}),
     /**
      * `tokens.refreshGrace` for the public clients of this API: how long a used refresh token leads to the current one, so that the
-     * processes of an agent can share one. Whoever steals a refresh token can use it for as long without being noticed. `0`: reuse
+     * processes of an agent can share one. Whoever steals a refresh token can use it for this time without being noticed. With `0`, reuse
      * always revokes the grant.
      * @default '1 hour', or `0` when `tokens.refreshGrace` is `0`
      */
@@ -66,22 +69,22 @@ export function apis<P extends string, A extends string>(
 
 /** An API, checked and with its defaults. */
 export interface ResolvedResource<P extends string = string> {
-  /** Its URL. For the default API, the issuer. */
+  /** The URL of the API; for the default API, the issuer. */
   readonly resource: string;
   readonly name: string;
   readonly scopes: ReadonlyMap<string, Scope<P>>;
   /** In seconds. */
   readonly lifetimes: Pick<ResolvedLifetimes, keyof typeof CLIENT_LIFETIMES>;
-  /** For public clients; confidential ones have `tokens.refreshGrace`. */
+  /** The grace for public clients; confidential clients have `tokens.refreshGrace`. */
   readonly refreshGrace: Seconds;
-  /** The URL of its metadata (RFC 9728 section 3). `undefined`: not published, without the option `resources`. */
+  /** The URL of the API's metadata (RFC 9728 section 3); `undefined` when it is not published, without the option `resources`. */
   readonly metadataUrl: string | undefined;
 }
 
 /**
- * All APIs by URL: first the default one, whose URL is the issuer.
+ * All APIs by URL. The first is the default API, whose URL is the issuer.
  *
- * @param declared - `undefined`: there is only the default API, and its metadata is not published
+ * @param declared - `undefined` when there is only the default API, whose metadata is not published
  */
 export function resolveResources<P extends string>(
   declared: DeclaredApis<P> | undefined,
@@ -141,7 +144,7 @@ function limitedBy(
   place: string,
 ): ResolvedResource['lifetimes'] {
   const limited = (name: keyof typeof CLIENT_LIFETIMES): Seconds => {
-    const seconds = own[name] ?? server[name];
+    const seconds = own[name] ?? Math.min(SHORT_LIFETIMES[name], server[name]);
     if (seconds <= server[name]) return seconds;
     throw new ConfigError(`${place}.${name}`, `at most tokens.lifetimes.${name}, which is ${server[name]} s`);
   };
@@ -155,7 +158,7 @@ function limitedBy(
 /**
  * The API that a host's code names.
  *
- * @param option - for the error
+ * @param option - the option that the error names
  * @throws ConfigError when the server does not have it
  */
 export function requireResource<P extends string>(
@@ -171,7 +174,10 @@ export function requireResource<P extends string>(
   );
 }
 
-/** RFC 8707 section 2 and RFC 9728 section 1.2. No space, because consents are stored with one behind the URL, and no quote, for challenges. */
+/**
+ * Checks the URL of an API (RFC 8707 section 2, RFC 9728 section 1.2). It has no space, because consents are stored with a space after
+ * the URL, and no quote, because challenges quote it.
+ */
 function checkUrl(option: string, resource: string): void {
   const url = URL.parse(resource);
   if (!url || /[\s"\\]/.test(resource)) {
@@ -186,8 +192,8 @@ function checkUrl(option: string, resource: string): void {
 }
 
 /**
- * A URL in the form in which two that are equivalent are equal: `https://api.example` is `https://api.example/` (RFC 3986 section 6.2.3),
- * and so is a path with and without a slash at its end, which users add to the URL of an API.
+ * A URL in a form in which equivalent URLs are equal: `https://api.example` is `https://api.example/` (RFC 3986 section 6.2.3), and a
+ * path is equal with and without a slash at its end, because users add one to the URL of an API.
  */
 export function hrefOf(resource: string): string {
   const url = URL.parse(resource);
@@ -203,8 +209,8 @@ function metadataUrlOf(resource: string): string {
 }
 
 /**
- * The scopes of several APIs by name, for lists in which a name is for all of them. One that several APIs have has all their
- * descriptions and permissions.
+ * The scopes of several APIs by name, for lists in which a name stands for the scopes of all APIs. A scope that several APIs have gets
+ * all their descriptions and permissions.
  */
 export function scopesOfAll<P extends string>(
   resources: Iterable<Pick<ResolvedResource<P>, 'scopes'>>,

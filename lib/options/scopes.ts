@@ -11,8 +11,8 @@ function scope<P extends string>() {
     /** The permissions that a token with this scope is limited to. For several scopes the permissions add up. */
     permissions: permissionNames<P>,
     /**
-     * Whether users can decline this scope on the consent page and grant the others. The client learns from the `scope` of the token
-     * response what was granted (RFC 6749 section 5.1). @default false
+     * Whether users can decline this scope on the consent page and grant the others. The `scope` of the token response tells the client
+     * what was granted (RFC 6749 section 5.1). @default false
      */
     optional: optional(boolean, false),
   };
@@ -58,7 +58,7 @@ export function checkName(place: string, name: string): void {
   }
 }
 
-/** Of OpenID Connect, also while it is off: apps that ask for it expect to sign users in. */
+/** The scope of OpenID Connect. It is reserved even while OpenID Connect is off, because apps that ask for it expect to sign users in. */
 const SIGN_IN = 'openid';
 
 function checkScopeName(place: string, name: string): void {

@@ -4,8 +4,8 @@ import type { Logger } from '../contracts/index.ts';
 
 /**
  * The logger of a server without the option `logger`: warnings and errors on stderr, each as one line with time, level, message and
- * fields. The stack of an error follows, indented, unless the error is answered with a 4xx. Outside of production also the requests that
- * were refused, because who sets up an app looks for the reason.
+ * fields. The stack of an error follows, indented, unless the error is answered with a 4xx. Outside of production it also logs refused
+ * requests, because developers who set up an app look for the reason.
  */
 export const stderrLogger: Logger = Object.freeze({
   debug() {},
@@ -31,7 +31,7 @@ function entry(level: string, { err, ...fields }: { readonly err?: unknown }, me
   const words = Object.entries(values).map(([name, value]) => `${name}=${shown(value)}`);
   const line = [new Date().toISOString(), level, message, ...words].join(' ');
   if (err === undefined || isShort) return line;
-  // Indented, so that a line break in an error's message does not begin what looks like another entry.
+  // Indented, so that text after a line break in an error's message does not look like another entry.
   return `${line}\n${inspect(err)}`.replaceAll(/\r\n|[\n\r\u2028\u2029]/g, '\n  ');
 }
 
@@ -40,7 +40,7 @@ function isCallersMistake(error: unknown): error is Error {
   return typeof error.status === 'number' && error.status >= 400 && error.status < 500;
 }
 
-/** A value on one line: as it is when it is a plain word, else as JSON. */
+/** A value on one line: unchanged when it is a plain word, else as JSON. */
 function shown(value: unknown): string {
   if (typeof value === 'string' && /^[\w.:/@+-]+$/.test(value)) return value;
   if (typeof value === 'object' && value !== null)

@@ -11,26 +11,24 @@ export type SigningAlgorithm = 'ES256' | 'RS256' | 'EdDSA';
 
 export const signingAlgorithm: Check<SigningAlgorithm> = oneOf('ES256', 'RS256', 'EdDSA');
 
-// Those that verify with the defaults of jose fetch the published keys at most every 30 seconds for one that they do not know.
+// With jose's defaults, APIs fetch the published keys at most every 30 seconds when they do not know a key.
 const LEAST_ROTATION_DELAY: Seconds = 30;
 
-/** After which delay a new signing key signs. */
+/** The delay after which a new signing key signs. */
 export const rotationDelay: Check<Duration, Seconds> = (place, given) => {
   const seconds = parseDuration(given);
   if (seconds === undefined || seconds >= LEAST_ROTATION_DELAY)
     return duration(LEAST_ROTATION_DELAY)(place, given);
   throw new ConfigError(
     place,
-    `give at least ${LEAST_ROTATION_DELAY} s: APIs elsewhere may not fetch the new key earlier, and refuse its tokens; keys that have leaked are ended at once by keys.revoke() of createAdministration(), or \`gatehouse keys revoke\``,
+    `give at least ${LEAST_ROTATION_DELAY} s: APIs elsewhere may not fetch the new key earlier, and refuse its tokens; keys that have leaked are ended at once by signingKeys.revoke() of createAdministration(), or \`gatehouse signing-keys revoke\``,
   );
 };
 
 /** The client of a new access token, and its user unless the token is for the client itself. */
 export type TokenClaimsContext<U extends User = User> = {
   readonly client: Client;
-  /**
-   * The scopes of the token. Empty: the token has no scopes, so that it permits everything or, for a limited client, nothing.
-   */
+  /** The scopes of the token. With an empty list, the token has no scopes and permits everything or, for a limited client, nothing. */
   readonly scopes: readonly string[];
 } & (
   | {
@@ -41,8 +39,8 @@ export type TokenClaimsContext<U extends User = User> = {
   | { readonly user: undefined; readonly grantId: undefined }
 );
 
-/** Returns the claims to add to an access token, or a promise of them; `undefined`: none. */
-export type TokenClaims<U extends User = User> = (
+/** Returns the claims to add to an access token, or a promise of them; `undefined` for none. */
+export type TokenClaimsFunction<U extends User = User> = (
   context: TokenClaimsContext<U>,
 ) => Readonly<Record<string, unknown>> | undefined | Promise<Readonly<Record<string, unknown>> | undefined>;
 
@@ -53,23 +51,24 @@ export function tokens<U extends User>() {
     /** A preset's name, or single lifetimes. @default 'long' */
     lifetimes: optional(lifetimes, 'long'),
     /**
-     * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access
-     * token of the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets
-     * `server_error`; the code or the refresh token can be used again. Introspection returns the claims too. A claim stays in a
-     * token until it expires, so add what rarely changes. Keep the claims small, because every request carries them, and free of
-     * secrets, because clients can read their tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with
-     * a `ConfigError`; `roles`, `groups` and `entitlements` (RFC 9068 section 2.2.3.1) are available.
+     * Adds claims of your own to access tokens, such as a tenant, for APIs that read tokens themselves. Called for each access token of
+     * the token endpoint and of `auth.issueToken()`. When it throws, no token is issued and the client gets `server_error`; the code or
+     * the refresh token can be used again. Introspection returns the claims too. A claim stays in a token until the token expires, so add
+     * what rarely changes. Keep the claims small, because every request carries them, and free of secrets, because clients can read their
+     * tokens. The claim names of RFC 7519, RFC 9068, RFC 7662 and of this server are refused with a `ConfigError`; `roles`, `groups` and
+     * `entitlements` (RFC 9068 section 2.2.3.1) are available.
      *
      *     tokens: { claims: ({ user }) => ({ tenant: user?.tenant }) }
      *
      * @default no additional claims
      */
-    claims: optional(fn<TokenClaims<NoInfer<U>>>()),
+    claims: optional(fn<TokenClaimsFunction<NoInfer<U>>>()),
     /** The algorithm that signs access tokens. @default 'ES256' */
     algorithm: optional(signingAlgorithm, 'ES256'),
     /**
-     * How often a new signing key is created, by one of the nodes, and with it one for cookies, though not more often than every 30
-     * days. Former ones are accepted as long as a token, or a cookie, of theirs can be valid. `0`: only by `auth.keys.rotate()`.
+     * How often one of the nodes creates a new signing key, and with it a new key for cookies, though not more often than every 30 days.
+     * Former keys are accepted for as long as a token or a cookie that they signed can be valid. With `0`, only `auth.signingKeys.rotate()`
+     * creates keys.
      * @default '90 days'
      */
     keyRotation: optional(duration(0), '90 days'),
@@ -77,17 +76,17 @@ export function tokens<U extends User>() {
     revocationLag: optional(duration(1), '5 seconds'),
     /**
      * How long a used refresh token leads to the current one, so that two tabs, or a retry after a crash or a failover, do not end the
-     * user's authorization. Counted from its first use; after it, reuse revokes the grant. `0`: reuse always does. Public clients of an
-     * API of `resources` have the `refreshGrace` of that API.
+     * user's authorization. The time counts from the token's first use; after it, reuse revokes the grant. With `0`, reuse always revokes
+     * the grant. Public clients of an API of `resources` have the `refreshGrace` of that API.
      * @default '60 seconds'
      */
     refreshGrace: optional(duration(0), '60 seconds'),
     /**
      * How many verified access tokens each process keeps, so that the guard does not verify them again; a token takes about 2.7 kB.
-     * Choose at least the tokens that are in use at a time.
+     * Choose at least the number of tokens that are in use at a time.
      * @default 10000
      */
-    cached: optional(integer(1), 10_000),
+    maxCached: optional(integer(1), 10_000),
   };
 }
 

@@ -33,7 +33,7 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): Che
   };
 }
 
-/** A list of strings that are all right, each once. */
+/** A list of strings that all pass a check, each once. */
 export function list(
   remedy: string,
   isRight: (item: string) => boolean = () => true,
@@ -70,7 +70,7 @@ export const origins: Check<readonly string[]> = (place, given) =>
     (origin) => URL.parse(origin)?.origin === origin,
   )(place, strings(place, given));
 
-/** A whole number. @param zero - what 0 means, where it is less than `least` */
+/** A whole number. @param zero - the meaning of 0, where 0 is allowed although it is less than `least` */
 export function integer(least: number, { most, zero }: { most?: number; zero?: string } = {}): Check<number> {
   const range = most === undefined ? `of at least ${least}` : `from ${least} to ${most}`;
   return (place, given: unknown) => {
@@ -84,7 +84,7 @@ export function integer(least: number, { most, zero }: { most?: number; zero?: s
   };
 }
 
-/** A duration, in whole seconds. @param remedy - the message for a longer one than `most` */
+/** A duration, in whole seconds. @param remedy - the message for a duration that is longer than `most` */
 export function duration(
   least: number,
   most = Infinity,

@@ -4,25 +4,25 @@ import type { Seconds } from '../contracts/index.ts';
 export interface Delivery {
   readonly id: string;
   readonly createdAt: Seconds;
-  /** Who answers for the receiver, such as the owner of an app. `undefined`: the platform. */
+  /** Who answers for the receiver, such as the owner of an app; `undefined` when the platform does. */
   readonly ownerId: string | undefined;
-  /** When the receiver is told, or told again; `undefined`: it was told, or is not told any more. */
+  /** When the receiver is told, or told again; `undefined` when it has confirmed the delivery, or is not told any more. */
   readonly dueAt: Seconds | undefined;
-  /** How many attempts have ended. One whose result was not stored, as of a node that died, does not count. */
+  /** How many attempts have ended. An attempt whose result was not stored, such as that of a node that died, does not count. */
   readonly attempts: number;
   /** A random id of the attempt under way: another node may take over what a node that died has begun. */
   readonly attempt: string | undefined;
   /** When the last attempt ended; `undefined` before. */
   readonly answeredAt: Seconds | undefined;
-  /** Why the last attempt failed, such as `timeout`; `undefined`: it did not. */
+  /** Why the last attempt failed, such as `timeout`; `undefined` when it did not fail. */
   readonly error: string | undefined;
-  /** The row can be pruned then. */
+  /** When the row can be pruned. */
   readonly expiresAt: Seconds;
 }
 
 /** A delivery that a node has taken. */
 export type Taken<D extends Delivery> = D & {
-  /** Where the receiver is told at this moment; `undefined`: it was deleted, or is not told any more. */
+  /** The URI at which the receiver is told now; `undefined` when the receiver was deleted, or is not told any more. */
   readonly uri: string | undefined;
 };
 
@@ -34,11 +34,11 @@ export interface DueDelivery {
   readonly uri: string | undefined;
 }
 
-/** What is not listed, because it may not begin now. */
+/** The deliveries that are not listed, because they may not begin now. */
 export interface LeftOut {
   readonly receiverIds: readonly string[];
   readonly ownerIds: readonly string[];
-  /** All for which the platform does not answer. */
+  /** Whether to leave out all deliveries for which the platform does not answer. */
   readonly owned: boolean;
 }
 
@@ -46,9 +46,9 @@ export interface LeftOut {
 export interface Outcome {
   /** 1 for the first attempt to tell the receiver of this. */
   readonly attempt: number;
-  /** Why it failed, such as `timeout` or `status 500`; `undefined`: the receiver has confirmed it. */
+  /** Why the attempt failed, such as `timeout` or `status 500`; `undefined` when the receiver has confirmed the delivery. */
   readonly error: string | undefined;
-  /** `false`: the receiver is told again. */
+  /** `false` when the receiver is told again. */
   readonly isLast: boolean;
   readonly seconds: Seconds;
 }
@@ -56,10 +56,11 @@ export interface Outcome {
 /** Deliveries that are taken by any number of nodes. */
 export interface DeliveryStore<D extends Delivery> {
   /**
-   * Lists what is due: of each receiver and owner the delivery that was due first, of those that have not been tried if there is one. Those
-   * for which the platform answers are before the others; then, those that have not been tried; then, those that were due first.
+   * Lists due deliveries, one for each receiver and owner: the untried delivery that was due first or, without an untried one, the
+   * delivery that was due first. The list begins with the deliveries for which the platform answers; among these, and among the others,
+   * untried deliveries come first, and then the order is that of their due times.
    *
-   * @param page.except - what is left out
+   * @param page.except - the deliveries to leave out
    */
   listDue(page: {
     readonly now: Seconds;
@@ -67,8 +68,8 @@ export interface DeliveryStore<D extends Delivery> {
     readonly except: LeftOut;
   }): Promise<readonly DueDelivery[]>;
   /**
-   * Takes those of the deliveries that are still due, and makes each of them due again at `leasedUntil`. Of concurrent callers, on any
-   * number of nodes, exactly one gets a delivery.
+   * Takes the deliveries that are still due, and makes each of them due again at `leasedUntil`. Of concurrent callers, on any number of
+   * nodes, exactly one gets a delivery.
    */
   take(
     attempt: string,
@@ -76,9 +77,9 @@ export interface DeliveryStore<D extends Delivery> {
     times: { readonly now: Seconds; readonly leasedUntil: Seconds },
   ): Promise<readonly Taken<D>[]>;
   /**
-   * Stores how attempts have ended, each once. Changes nothing of a delivery of which another attempt has begun since.
+   * Stores how attempts have ended, each once. Leaves a delivery unchanged when another attempt for it has begun since.
    *
-   * @param result.dueAt - when the receiver is told again. `undefined`: not any more
+   * @param result.dueAt - when the receiver is told again; `undefined` when it is not told any more
    */
   finish(
     attempts: readonly Pick<Delivery, 'id' | 'attempt'>[],

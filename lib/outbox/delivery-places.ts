@@ -7,48 +7,49 @@ import { createPlaces } from '../http/places.ts';
 import type { Place } from '../http/places.ts';
 import type { DueDelivery, LeftOut } from './deliveries.ts';
 
-// How many attempts run at once on this node. One that is not answered has its places for five seconds.
-const ALL: Place = { id: 'all', limit: 128 };
+// How many attempts run at once on this node. An attempt that gets no answer keeps its places for five seconds.
+export const ALL: Place = { id: 'all', limit: 128 };
 
-// The attempts at receivers for which the platform does not answer, of which a user can have any number, together.
-const OWNED: Place = { id: 'owned', limit: 64 };
+// All attempts at receivers for which the platform does not answer: one user can have any number of such receivers.
+export const OWNED: Place = { id: 'owned', limit: 64 };
 
-// Of these, those whose last answer took longer than `SLOW`; and those for which it answers.
-const OWNED_SLOW: Place = { id: 'owned slow', limit: 16 };
-const PLATFORM_SLOW: Place = { id: 'platform slow', limit: 32 };
+// Attempts at receivers whose last answer took longer than `SLOW`: the first limit is for receivers for which the platform does not
+// answer, the second for those for which it does.
+export const OWNED_SLOW: Place = { id: 'owned slow', limit: 16 };
+export const PLATFORM_SLOW: Place = { id: 'platform slow', limit: 32 };
 
-const SLOW: Seconds = 1;
+export const SLOW: Seconds = 1;
 
-// So that one with many users does not take the places of the others.
-const OF_RECEIVER = 2;
+// Attempts at one receiver, so that a receiver with many users does not take the places of the others.
+export const OF_RECEIVER = 2;
 
-// Of the receivers of one owner, and of those of one host, for which the platform does not answer.
-const OF_OWNER = 8;
-const OF_HOST = 4;
+// Attempts at the receivers of one owner, and at the receivers on one host, for which the platform does not answer.
+export const OF_OWNER = 8;
+export const OF_HOST = 4;
 
-// How many of the latter a host, and an owner at a host, may leave without a confirmation in a while: whoever names a host that is none of
-// theirs has this server post to it.
-const UNCONFIRMED = { of: 60, ofOwner: 12, within: 300 };
+// How many attempts a host, and one owner at a host, may leave unconfirmed within a time: an owner who names somebody else's host would
+// otherwise have this server post to it without end.
+export const UNCONFIRMED = { of: 60, ofOwner: 12, within: 300 };
 
-// Receivers of which a node knows that they have no place: their ids are the values of a statement.
+// How many receivers without a place a node remembers: their ids are values of one statement.
 const REMEMBERED = { max: 1000 };
 
 /** An attempt that may begin. */
 export interface PlacedDelivery {
-  /** Gives the places back. Without a result nothing was sent. */
+  /** Gives the places back. Call it without a result when nothing was sent. */
   leave(this: void, result?: { readonly isConfirmed: boolean; readonly seconds: Seconds }): void;
 }
 
 /**
- * Shares the attempts that a node makes at once: by receiver, by owner and by host, so that whoever has many receivers, or makes
- * them slow, delays nobody else's. Receivers for which the platform answers have places that no other can take.
+ * Shares the attempts that a node makes at once by receiver, by owner and by host, so that nobody can delay the deliveries of others by
+ * having many receivers or slow ones. Receivers for which the platform answers have places that no other receiver can take.
  */
 export interface DeliveryPlaces {
-  /** Takes the places of an attempt. `undefined`: one of them is taken. */
+  /** Takes the places of an attempt; `undefined` when one of them is not free. */
   take(this: void, due: DueDelivery): PlacedDelivery | undefined;
-  /** What has no place at this moment. */
+  /** The deliveries for which there is no place at this moment. */
   leftOut(this: void): LeftOut;
-  /** Whether nothing has one. */
+  /** Whether there is no place for any delivery. */
   isFull(this: void): boolean;
 }
 
@@ -57,11 +58,11 @@ export function createDeliveryPlaces(): DeliveryPlaces {
   const running = new Set<DueDelivery>();
   const slow = new LRUCache<string, { readonly isOwned: boolean }>(REMEMBERED);
   /** Receivers that had no place because of their host, with one of their deliveries. */
-  const held = new LRUCache<string, DueDelivery>(REMEMBERED);
+  const withFullHost = new LRUCache<string, DueDelivery>(REMEMBERED);
   const unconfirmed = new LRUCache<string, number>({
     ...CACHE_BOUND,
     ttl: toMilliseconds(UNCONFIRMED.within),
-    // From the first one on.
+    // The time begins with the first unconfirmed attempt.
     noUpdateTTL: true,
     perf: Date,
     ttlResolution: 0,
@@ -84,7 +85,7 @@ export function createDeliveryPlaces(): DeliveryPlaces {
       const { receiverId, ownerId } = due;
       const isOwned = ownerId !== undefined;
       if (isOwned && isHostFull(due)) {
-        held.set(receiverId, due);
+        withFullHost.set(receiverId, due);
         return undefined;
       }
       const leave = places(placesOf(due));
@@ -110,7 +111,7 @@ export function createDeliveryPlaces(): DeliveryPlaces {
       return {
         receiverIds: unique([
           ...all.map(({ receiverId }) => receiverId).filter((id) => places.isFull(placeOfReceiver(id))),
-          ...[...held].filter(([, due]) => isHostFull(due)).map(([id]) => id),
+          ...[...withFullHost].filter(([, due]) => isHostFull(due)).map(([id]) => id),
           ...fullSlow.map(([id]) => id),
         ]),
         ownerIds: unique(

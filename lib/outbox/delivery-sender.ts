@@ -11,39 +11,43 @@ import type { EndReader } from './end-reader.ts';
 /** How long a receiver may take to answer. */
 export const ANSWER_TIMEOUT: Milliseconds = 5000;
 
-// Longer than an attempt takes: then the node that began it has died.
+// Longer than an attempt takes: when it has passed, the node that began the attempt has died.
 const LEASE: Seconds = 15;
 
-// So many are looked at for one choice.
+// How many due deliveries are read for one choice.
 const MOST_LISTED = 256;
 
-// Between two choices, because many attempts end at about the same time. After one that took longer, as long as it took.
+// The pause between two choices, because many attempts end at about the same time. After a choice that took longer, the pause is as long
+// as the choice.
 const BETWEEN: Milliseconds = 20;
 
 // In seconds: the pause after the first attempt, three times as long after each further one, and at most the longest.
 const PAUSE = { first: 10, longest: 10_800 };
 
-// How long a receiver is told again.
+// For how long the sender tries again.
 const TOLD_FOR: Seconds = 86_400;
 
 /** What is sent, and how. */
 export interface DeliverySenderParts<D extends Delivery> {
   /** What is delivered, in one word, for the log. */
   readonly what: string;
-  /** The reader that makes deliveries of what has ended. */
+  /** The reader that turns ends into deliveries. */
   readonly ends: Pick<EndReader, 'read'>;
   readonly deliveries: DeliveryStore<D>;
   readonly logger: Logger;
-  /** Makes one attempt, and never rejects. Resolves to why it has failed, in a word or two that are stored; to `undefined` when the receiver has confirmed it. */
+  /**
+   * Makes one attempt, and never rejects. Resolves to the reason of a failure, in a word or two that are stored, or to `undefined` when
+   * the receiver has confirmed the delivery.
+   */
   readonly send: (delivery: D, uri: string) => Promise<string | undefined>;
   /** Called after each attempt, when its result is about to be stored. Never rejects. */
   readonly report: (delivery: D, outcome: Outcome) => Promise<void>;
 }
 
-/** Sends deliveries, each until its receiver confirms it or a day has passed, so that no receiver waits for another one. */
+/** Sends deliveries, each until its receiver confirms it or a day has passed, so that no receiver waits for another receiver. */
 export interface DeliverySender {
   /** Sends what is due at this time, with the other nodes. Returns at once. */
-  wake(this: void): void;
+  trigger(this: void): void;
   /** Takes nothing more. Resolves when the running attempts have ended. */
   stop(this: void): Promise<void>;
 }
@@ -65,52 +69,52 @@ export function createDeliverySender<D extends Delivery>({
   const attempts = new Set<Promise<void>>();
   let areEndsRead = false;
   let isStopped = false;
-  let isWoken = false;
+  let isTriggered = false;
   let taking: Promise<void> | undefined;
-  /** There may be more, for which there was no place. */
+  /** Whether there may be further due deliveries, for which there was no place. */
   let isMoreDue = false;
   let nextChoice: NodeJS.Timeout | undefined;
   let lastTook: Milliseconds = 0;
   let unstored: { readonly delivery: Delivery; readonly result: Result }[] = [];
   let storing: Promise<void> | undefined;
 
-  function wake(): void {
+  function trigger(): void {
     areEndsRead = false;
     choose();
   }
 
   function choose(): void {
-    isWoken = true;
+    isTriggered = true;
     taking ??= takeDue().finally(() => (taking = undefined));
   }
 
-  /** Takes what is due, as far as there are places. Never rejects. */
+  /** Takes due deliveries for as long as there are places. Never rejects. */
   async function takeDue(): Promise<void> {
     try {
-      // After the writes of this turn.
+      // Lets the writes of this turn go first.
       await Promise.resolve();
       while (mayTake()) {
-        isWoken = false;
+        isTriggered = false;
         const startedAt = performance.now();
-        // What is due is sent all the same.
+        // A failure here does not keep due deliveries from being sent.
         if (!areEndsRead) await readEnds();
-        isWoken = (await takeSome()) || isWoken;
+        isTriggered = (await takeSome()) || isTriggered;
         lastTook = performance.now() - startedAt;
       }
     } catch (error) {
-      // The job wakes again.
+      // The job triggers it again.
       logFailure(logger, { err: error }, `${what}s not sent`, 'warn');
     }
   }
 
-  /** Makes deliveries of what has ended. Never rejects. */
+  /** Turns ends into deliveries. Never rejects. */
   async function readEnds(): Promise<void> {
     areEndsRead = true;
     await ends.read().catch((error: unknown) => logFailure(logger, { err: error }, 'ends not read', 'warn'));
   }
 
   function mayTake(): boolean {
-    return isWoken && !isStopped;
+    return isTriggered && !isStopped;
   }
 
   /** Takes and starts one delivery of each receiver and owner that has a place. Resolves to whether to look further. */
@@ -139,7 +143,7 @@ export function createDeliverySender<D extends Delivery>({
       }
       return isNew;
     } finally {
-      // Of what another node has taken.
+      // Gives back the places of deliveries that another node has taken.
       for (const { leave } of chosen.values()) leave();
     }
   }
@@ -160,7 +164,7 @@ export function createDeliverySender<D extends Delivery>({
     choose();
   }
 
-  /** Resolves to how the receiver has answered; `undefined`: it was not asked. Never rejects. */
+  /** Resolves to the receiver's answer, or to `undefined` when nothing was sent. Never rejects. */
   async function tell(delivery: Taken<D>): Promise<Answer | undefined> {
     if (delivery.uri === undefined) {
       // The receiver was deleted, or is not told any more.
@@ -182,7 +186,7 @@ export function createDeliverySender<D extends Delivery>({
     storing ??= storeResults().finally(() => (storing = undefined));
   }
 
-  /** Stores the results that have come in together by few writes. */
+  /** Stores the results that have come in at the same time with few writes. */
   async function storeResults(): Promise<void> {
     await Promise.resolve();
     while (unstored.length > 0) {
@@ -196,7 +200,7 @@ export function createDeliverySender<D extends Delivery>({
             alike.map(({ delivery }) => delivery),
             { ...result, answeredAt },
           )
-          // The lease ends, and the receivers are told again.
+          // After a failure, the lease ends and the receivers are told again.
           .catch((error: unknown) =>
             logFailure(logger, { err: error }, `results of ${what}s not stored`, 'warn'),
           );
@@ -205,7 +209,7 @@ export function createDeliverySender<D extends Delivery>({
   }
 
   return {
-    wake,
+    trigger,
     async stop() {
       isStopped = true;
       clearTimeout(nextChoice);
@@ -216,7 +220,7 @@ export function createDeliverySender<D extends Delivery>({
   };
 }
 
-/** When the receiver is told again after so many attempts. `undefined`: not any more. */
+/** When the receiver is told again after this number of attempts; `undefined` when it is not told any more. */
 function nextAttempt(createdAt: Seconds, attempts: number): Seconds | undefined {
   const dueAt = now() + Math.min(PAUSE.first * 3 ** (attempts - 1), PAUSE.longest);
   return dueAt > createdAt + TOLD_FOR ? undefined : dueAt;

@@ -1,7 +1,6 @@
 import type { Seconds } from '../contracts/index.ts';
-import { inList } from '../database/column-values.ts';
+import { inList, integer, optional, text } from '../database/rows.ts';
 import type { Database } from '../database/database.ts';
-import { integer, optional, text } from '../database/rows.ts';
 import type { Column, Row, RowMapping } from '../database/rows.ts';
 import type { Value } from '../database/statements.ts';
 import type { Delivery, DeliveryStore, LeftOut, Taken } from './deliveries.ts';
@@ -12,7 +11,10 @@ export interface DeliveryTable<D extends Delivery> {
   readonly rows: RowMapping<D>;
   /** The column with the id of the receiver. */
   readonly receiver: string;
-  /** The table of the receivers, by their `id`, and its column with the URI at which one is told: null when it is not. */
+  /**
+   * The table of the receivers, whose key is `id`, and its column with the URI at which a receiver is told. The URI is null when it is
+   * not told.
+   */
   readonly receivers: { readonly table: string; readonly uri: string };
 }
 
@@ -43,7 +45,7 @@ export function deliveryStore<D extends Delivery>(
   return {
     async listDue(page) {
       const found = await database.all<DueRow>(...listDue(page));
-      // Another node may have taken one meanwhile.
+      // Another node may have taken a delivery meanwhile.
       return found.flatMap(({ id, owner_id: ownerId, receiver_id: receiverId, uri }) =>
         id === null ? [] : [{ id, receiverId, ownerId: ownerId || undefined, uri: uri ?? undefined }],
       );
@@ -84,7 +86,7 @@ interface DueRow extends Row {
   /** Null when another node has taken it since. */
   readonly id: string | null;
   readonly receiver_id: string;
-  /** Empty: none. */
+  /** Empty when there is no owner. */
   readonly owner_id: string;
   readonly uri: string | null;
 }
@@ -93,8 +95,8 @@ interface TakenRow extends Row {
   readonly uri: string | null;
 }
 
-// Grouped, because a receiver, or an owner, may have any number. So many times as many rows are read as are listed: of the oldest ones some
-// get a place, or are left out the next time.
+// The rows are grouped, because a receiver or an owner may have any number of deliveries. The query reads this many times the rows that
+// it lists: some of the oldest get a place, or are left out the next time.
 const FURTHER = 4;
 const OWNER = "coalesce(owner_id, '')";
 

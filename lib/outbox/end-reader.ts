@@ -2,22 +2,25 @@ import { now } from '../contracts/clock.ts';
 import { DAY, HOUR } from '../contracts/duration.ts';
 import type { End, EndKind, EndStore, Seconds } from '../contracts/index.ts';
 
-// How many ends a node takes at once, and how long it may take to handle them: one that has died by then handles them no more.
+// How many ends a node takes at once, and how long it may take to handle them. After that time, the node is taken to have died.
 const MOST_TAKEN = 256;
 const LEASE: Seconds = 60;
 
-// What could not be handled is taken again after so long, on any node.
+// After this time, any node takes ends again that could not be handled.
 const AGAIN: Seconds = 10;
 
-// So long ends are stored for a reader that does not say again that it reads: as long as its servers may be off.
+// For how long ends are stored for a reader that does not register again: for so long its servers may be off.
 const KEPT_FOR: Seconds = 2 * DAY;
 
 /** Takes the ends of a reader from the outbox, on any number of nodes. */
 export interface EndReader {
-  /** Says that its ends have to be stored. Call it before the server takes requests: what ends earlier, nobody learns of. */
+  /**
+   * Registers the reader, so that its ends are stored. Call it before the server takes requests: the reader does not learn of earlier
+   * ends.
+   */
   register(this: void): Promise<void>;
   /**
-   * Takes all that has ended and has it handled, in the order in which it was stored.
+   * Takes all ends of the reader and has them handled, in the order in which they were stored.
    *
    * @throws what `handle` has thrown. The ends that it was given are handled again after ten seconds
    */
@@ -27,9 +30,9 @@ export interface EndReader {
 /**
  * Creates the reader of a feature.
  *
- * @param reader.name - of its own; it is stored
- * @param reader.handle - acts on ends, and removes them: by {@link EndStore.done}, or in a transaction of its own. It may be given an end
- * a second time
+ * @param reader.name - a name that no other reader has; it is stored
+ * @param reader.handle - acts on ends and removes them, by {@link EndStore.done} or in a transaction of its own. It may get an end a
+ * second time
  */
 export function createEndReader(
   ends: Pick<EndStore, 'read' | 'release' | 'take'>,
@@ -68,7 +71,7 @@ export function createEndReader(
     try {
       await handle(taken);
     } catch (error) {
-      // Where that fails too, they are taken again when the lease ends.
+      // When the release fails too, the ends are taken again after their lease.
       await ends.release(taken, now() + AGAIN).catch(() => {});
       throw error;
     }

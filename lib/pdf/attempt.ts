@@ -1,8 +1,8 @@
 import got, { TimeoutError, UploadError } from 'got';
 import type { Request } from 'got';
 
+import { secondsSince } from '../contracts/clock.ts';
 import { PdfError } from './error.ts';
-import type { PdfAnswer } from './error.ts';
 import type { CallSettings, PdfCallOptions } from './options.ts';
 import type { Payload } from './payload.ts';
 
@@ -48,7 +48,7 @@ export async function send(call: ServiceCall, attempt: number): Promise<ServiceR
   });
   request.once('response', ({ statusCode: status, headers }) => {
     try {
-      settings.hooks.onResponse?.({ status, ms: Math.round(performance.now() - begun), attempt });
+      settings.hooks.onResponse?.({ status, seconds: secondsSince(begun), attempt });
     } catch (error) {
       request.destroy();
       reject(error);
@@ -130,7 +130,7 @@ const TIMEOUT_REASONS: Readonly<Record<string, string>> = {
 /** Turns an error of got into a `PdfError`. Errors of got are not passed on, not even as a cause: they contain the API key. */
 function explain(error: unknown, { settings, signal, url }: ServiceCall): unknown {
   if (signal?.aborted) return signal.reason;
-  // The error that the upload threw: a `PdfError` of the source, or one of the caller's progress callback.
+  // The upload threw the cause: a `PdfError` of the source, or an error of the caller's progress callback.
   if (error instanceof UploadError) return error.cause;
   if (error instanceof TimeoutError) {
     const what = TIMEOUT_REASONS[error.event] ?? TIMEOUT_REASONS['response'];
@@ -139,7 +139,7 @@ function explain(error: unknown, { settings, signal, url }: ServiceCall): unknow
       `For ${settings.timeout} ms ${what} (${url.origin}). Raise timeout, or check the service.`,
     );
   }
-  // Not always an error of got: a write to a closed connection throws one of Node.
+  // The error is not always one of got: a write to a closed connection throws an error of Node.
   const { code, message } = error as NodeJS.ErrnoException;
   return new PdfError(
     'ERR_PDF_CONNECTION',
@@ -165,18 +165,21 @@ export function responseError(
   const { origin } = answer.call.url;
   const type = answer.headers['content-type'] ?? 'of no type';
   return new PdfError('ERR_PDF_RESPONSE', `The response of the PDF service at ${origin} (${type}) ${what}.`, {
-    answer: answerOf(answer, body),
+    response: answerOf(answer, body),
   });
 }
 
 /** An answer for a `PdfError`: the beginning of its body, with the API key blanked out. */
-export function answerOf({ call, headers, status }: ServiceResponse, body: Uint8Array): PdfAnswer {
+export function answerOf(
+  { call, headers, status }: ServiceResponse,
+  body: Uint8Array,
+): PdfError['response'] & object {
   const { apiKey } = call.settings;
   const blank = (text: string): string => (apiKey === '' ? text : text.replaceAll(apiKey, '[API key]'));
   return {
     status,
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, blank(value)])),
-    // Blanked out before the body is cut, because a part of the key would not be found.
+    // The key is blanked out before the body is cut, because a part of the key would not be found.
     body: blank(new TextDecoder().decode(body)).slice(0, 16 * 1024),
   };
 }

@@ -43,8 +43,8 @@ export class PdfClient {
     return this.#settings.baseUrl;
   }
 
-  /** In seconds if it is a whole number of them, else such as `'500 ms'`: see {@link PdfClientOptions.timeout}. */
-  get timeout(): Duration {
+  /** The timeout: in seconds if it is a whole number of seconds, else a text such as `'500 ms'`. See the option `timeout`. */
+  get timeout(): number | `${number} ms` {
     const { timeout } = this.#settings;
     return timeout % 1000 === 0 ? toSeconds(timeout) : `${timeout} ms`;
   }
@@ -57,7 +57,7 @@ export class PdfClient {
     this.#settings = { ...this.#settings, timeout: CLIENT.timeout.check('timeout', timeout) };
   }
 
-  /** See {@link PdfClientOptions.retries}. */
+  /** See the option `retries`. */
   get retries(): number {
     return this.#settings.retries;
   }

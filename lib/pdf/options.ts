@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { Agent as HttpAgent } from 'node:http';
 import type { Agent as HttpsAgent } from 'node:https';
 
-import type { Milliseconds } from '../contracts/duration.ts';
+import type { Seconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
 import { isObject, optional, placeOf, readOptions, unchecked } from '../options/declare.ts';
 import type { Check, Given, Values } from '../options/declare.ts';
@@ -11,11 +11,11 @@ import type { PdfError } from './error.ts';
 
 /** The progress of an upload or a download. */
 export interface PdfProgress {
-  /** Bytes of this try. */
+  /** The bytes of this try so far. */
   readonly transferred: number;
-  /** `undefined` when it is not known in advance. */
+  /** All bytes; `undefined` when the number is not known in advance. */
   readonly total: number | undefined;
-  /** The first try is 1; a further one begins at 0 bytes again. */
+  /** The number of the try. The first is 1; each try begins at 0 bytes. */
   readonly attempt: number;
 }
 
@@ -25,30 +25,28 @@ const HOOKS = {
     optional(
       fn<(event: { readonly method: 'POST'; readonly url: string; readonly attempt: number }) => void>(),
     ),
-  /** The service begins to answer, `ms` milliseconds after the request was begun. */
+  /** The service begins to answer, `seconds` after the request was begun. */
   onResponse:
     optional(
-      fn<(event: { readonly status: number; readonly ms: Milliseconds; readonly attempt: number }) => void>(),
+      fn<(event: { readonly status: number; readonly seconds: Seconds; readonly attempt: number }) => void>(),
     ),
-  /** The try failed, and the next one begins in `delay` milliseconds. */
+  /** The try failed, and the next one begins in `delay` seconds. */
   onRetry:
     optional(
-      fn<
-        (event: { readonly error: PdfError; readonly delay: Milliseconds; readonly attempt: number }) => void
-      >(),
+      fn<(event: { readonly error: PdfError; readonly delay: Seconds; readonly attempt: number }) => void>(),
     ),
 };
 
 /** Callbacks for logs and metrics. They get no header fields, because these contain the API key. */
 export interface PdfHooks extends Given<typeof HOOKS> {}
 
-/** The object itself, whose functions may be methods. */
+/** Returns the object itself, because its functions may be methods. */
 const hooks: Check<PdfHooks> = (place, given) => {
   readOptions(HOOKS, given, place);
   return given;
 };
 
-/** Without a slash at its end. */
+/** The address without a slash at its end. */
 export const baseUrl: Check<string | URL, string> = (place, given: unknown) => {
   const url = typeof given === 'string' || given instanceof URL ? URL.parse(String(given)) : null;
   if (!url || !/^https?:$/.test(url.protocol)) {
@@ -72,7 +70,7 @@ const apiKey: Check<string> = (place, given: unknown) => {
 
 const RESERVED = /^(authorization|connection|content-length|content-type|host|transfer-encoding)$/i;
 
-/** By lower-case name, without `Authorization`. */
+/** The header fields by lower-case name, without `Authorization`. */
 const headers: Check<Readonly<Record<string, string>>> = (place, given) => {
   // A `Headers` object has no members of its own.
   if (!isObject(given) || Symbol.iterator in given) {
@@ -96,7 +94,7 @@ const headers: Check<Readonly<Record<string, string>>> = (place, given) => {
   return checked;
 };
 
-/** By its method, because an agent for a proxy need not extend the class of Node. */
+/** Recognizes an agent by its method, because an agent for a proxy need not extend Node's class. */
 function isAgent(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'addRequest' in value;
 }
@@ -129,7 +127,7 @@ export const CLIENT = {
    * @default the environment variable `PDF_BASE_URL`, else `http://127.0.0.1:7330`, where `npm run pdf-service` listens
    */
   baseUrl: optional(baseUrl),
-  /** Sent with every request as `Authorization: Bearer`, unless empty. No error and no log contains it. */
+  /** The key that every request sends as `Authorization: Bearer`, unless it is empty. No error and no log contains it. */
   apiKey: optional(apiKey, ''),
   /**
    * The time limit of each step of a try, such as `'30 seconds'` or `'500 ms'`: the connection, the next bytes of the upload,
@@ -151,7 +149,7 @@ export const CLIENT = {
    */
   retryDelay: optional(wait(0), '1 second'),
   /**
-   * The longest wait between tries. When the service asks for a longer one (`Retry-After`), the call fails at once.
+   * The longest wait between tries. When the service asks for a longer wait (`Retry-After`), the call fails at once.
    * @default '30 seconds'
    */
   maxRetryDelay: optional(wait(0), '30 seconds'),
@@ -161,13 +159,13 @@ export const CLIENT = {
    */
   maxResponseBytes: optional(integer(1), 128 * 2 ** 20),
   /**
-   * Whether an input may name a file of this machine by its path: a string that is no URL, `{ path }`, `{ filepath }` of
-   * koa-body and formidable, or a file that multer has stored on the disk. With `false` all of these are refused. Set it where
-   * the input may come from a request, which could name any file; then pass the bytes, a `Blob` (`fs.openAsBlob`) or a stream.
+   * Whether an input may name a file of this machine by its path: a string that is no URL, `{ path }`, `{ filepath }` of koa-body and
+   * formidable, or a file that multer has stored on the disk. With `false` all of these are refused. Set it to `false` where the input
+   * may come from a request, which could name any file; then pass the bytes, a `Blob` (`fs.openAsBlob`) or a stream.
    * @default true
    */
   localFiles: optional(boolean, true),
-  /** Further header fields of every request. `Authorization` and those about the body cannot be set here. */
+  /** Further header fields of every request. `Authorization` and the fields about the body cannot be set here. */
   headers: optional(headers, {}),
   /** For a proxy, your own certificate authority, or a limit on connections. */
   agent: optional(agents),
@@ -178,7 +176,7 @@ export const CLIENT = {
 /** Options of `new PdfClient()`. */
 export interface PdfClientOptions extends Given<typeof CLIENT> {}
 
-/** What a call needs of the options of its client; times in milliseconds. */
+/** The options of the client that a call needs. Times are in milliseconds. */
 export type CallSettings = Omit<Values<typeof CLIENT>, 'baseUrl' | 'localFiles'>;
 
 /** The options of a client, checked and complete. */
@@ -206,7 +204,7 @@ export const CALL = {
   retries: optional(retries),
   /** See {@link PdfClientOptions.maxResponseBytes}. */
   maxResponseBytes: optional(integer(1)),
-  /** Added to the client's header fields; replaces those of the same name. */
+  /** Further header fields, which replace the client's fields of the same name. */
   headers: optional(headers, {}),
   /** Aborts the call: it then rejects with the signal's reason, as `fetch` does. */
   signal: optional(abortSignal),
@@ -219,7 +217,7 @@ export const CALL = {
 /** Options of one call. The default of each is the option of the client. */
 export interface PdfCallOptions extends Given<typeof CALL> {}
 
-// The client checks the parameters of the image with the input, and the service their limits.
+// The client checks the parameters of the image together with the input; the service checks their limits.
 export const RENDER = {
   ...CALL,
   /** The number of the page; the first one is 1. */
@@ -232,5 +230,5 @@ export const RENDER = {
   width: optional(unchecked<number>),
 };
 
-/** Options of `render()` and `renderStream()`. Only the given ones are sent; the service has the defaults. */
+/** Options of `render()` and `renderStream()`. Only given options are sent; the service has the defaults. */
 export interface PdfRenderOptions extends Given<typeof RENDER> {}

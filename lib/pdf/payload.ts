@@ -35,7 +35,7 @@ export function payloadOf(contentType: string, body: Uint8Array): Payload {
 /**
  * A form with one file, the part `file` (RFC 7578).
  *
- * Not a `FormData`, which got sends without a length, and with which Node ends the process when the file of a `Blob` changes.
+ * It is no `FormData`: got sends that without a length, and Node ends the process when the file of a `Blob` in it changes.
  */
 function multipart(source: Source): Payload {
   const boundary = `----koa-gatehouse-${randomUUID()}`;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { toMilliseconds } from '../contracts/duration.ts';
+import { toMilliseconds, toSeconds } from '../contracts/duration.ts';
 import type { Milliseconds } from '../contracts/duration.ts';
 import { CONNECTION_ERRORS } from '../errors.ts';
 import { answerOf, send } from './attempt.ts';
@@ -29,7 +29,7 @@ export async function perform<T>(call: ServiceCall, read: AnswerReader<T>): Prom
       error.attempts = attempt;
       const wait = waitBeforeNext(error, attempt, call);
       if (wait === undefined) throw error;
-      call.settings.hooks.onRetry?.({ error, delay: wait, attempt });
+      call.settings.hooks.onRetry?.({ error, delay: toSeconds(wait), attempt });
       await pause(wait, call.signal);
     }
   }
@@ -44,10 +44,10 @@ async function httpError(response: ServiceResponse): Promise<PdfError> {
     answer.status < 400
       ? ', a redirect, which is not followed. Set baseUrl to the address of the service itself.'
       : said && `: ${said}`;
-  return new PdfError('ERR_PDF_HTTP', begin + end, { answer });
+  return new PdfError('ERR_PDF_HTTP', begin + end, { response: answer });
 }
 
-/** In milliseconds; `undefined` when there is no further try. */
+/** The wait before the next try, in milliseconds; `undefined` when there is no further try. */
 function waitBeforeNext(
   error: PdfError,
   attempt: number,
@@ -56,20 +56,20 @@ function waitBeforeNext(
   const { retries, retryDelay, maxRetryDelay } = settings;
   if (attempt > retries || !payload.repeatable || !isTemporary(error)) return undefined;
   const backoff = Math.min(retryDelay * 2 ** (attempt - 1), maxRetryDelay) * (1 - Math.random() / 2);
-  const asked = retryAfter(error.answer?.headers['retry-after']);
+  const asked = retryAfter(error.response?.headers['retry-after']);
   return asked > maxRetryDelay ? undefined : Math.round(Math.max(asked, backoff));
 }
 
 const TEMPORARY_CODES = new Set([...CONNECTION_ERRORS, 'EADDRINUSE', 'ERR_HTTP_CONTENT_LENGTH_MISMATCH']);
 
-/** Whether the same request may succeed later. Both calls only read, so sending one twice does no harm. */
-function isTemporary({ code, cause, answer }: PdfError): boolean {
+/** Whether the same request may succeed later. Both calls only read, so sending a request twice does no harm. */
+function isTemporary({ code, cause, response }: PdfError): boolean {
   if (code === 'ERR_PDF_TIMEOUT') return true;
   if (code === 'ERR_PDF_CONNECTION') {
     return cause instanceof Error && 'code' in cause && TEMPORARY_CODES.has(String(cause.code));
   }
-  if (code !== 'ERR_PDF_HTTP' || !answer) return false;
-  return [408, 425, 429].includes(answer.status) || (answer.status >= 500 && answer.status !== 501);
+  if (code !== 'ERR_PDF_HTTP' || !response) return false;
+  return [408, 425, 429].includes(response.status) || (response.status >= 500 && response.status !== 501);
 }
 
 /** The wait that `Retry-After` asks for, in milliseconds (RFC 9110 section 10.2.3); 0 without one. */

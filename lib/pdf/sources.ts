@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 
 import { PdfError } from './error.ts';
 
-/** Opens a file once for all tries, so that each of them sends the same file even when another one takes its name. */
+/** Opens a file once for all tries, so that each try sends the same file even when another file takes its name. */
 export async function openFile(path: string, filename: string | undefined): Promise<Source> {
   const handle = await openRegular(path);
   try {

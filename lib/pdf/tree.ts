@@ -1,6 +1,6 @@
 /**
- * A node of the tree of a PDF. Its fields depend on the service and on the PDF; these are the ones of OpenDataLoader PDF, which
- * defines the format.
+ * A node of the tree of a PDF. Its fields depend on the service and on the PDF; these are the fields of OpenDataLoader PDF, which defines
+ * the format.
  */
 export interface PdfNode {
   /** `paragraph`, `heading`, `table`, `list`, `image`, ... */

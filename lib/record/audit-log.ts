@@ -11,25 +11,17 @@ import type {
   AuditQuery,
   AuditRecord,
   AuditStore,
-  CoreEvent,
   Logger,
   Milliseconds,
   Seconds,
 } from '../contracts/index.ts';
+import { toMilliseconds, toSeconds } from '../contracts/duration.ts';
 import { ConfigError } from '../errors.ts';
-import { addressOf } from '../http/address.ts';
+import { addressOf } from '../http/request.ts';
 import { networksOf } from '../limits/networks.ts';
 import { checkNames } from '../options/declare.ts';
-import {
-  BY_ACTOR,
-  BY_ACTOR_OF_APP,
-  BY_STRANGERS,
-  DENIED,
-  FLOOD,
-  OF_USER_AND_APP,
-  REPEATED,
-  STATE,
-} from './event-rules.ts';
+import { CORE_EVENTS } from './core-events.ts';
+import { BY_STRANGERS, FLOOD } from './event-rules.ts';
 import type { EventRules, Member, Rate, Share, Shares } from './event-rules.ts';
 import { createRecordWriter } from './record-writer.ts';
 
@@ -42,25 +34,25 @@ const QUERY: Readonly<Record<keyof AuditQuery, true>> = {
   clientId: true,
   userId: true,
   types: true,
-  before: true,
+  after: true,
   limit: true,
 };
 
 /**
  * Creates the audit log: it notifies the listeners of events at once, and stores the events in batches.
  *
- * @param retention - how long events are stored. 0: they are not stored; listeners get them all the same
+ * @param retention - how long events are stored. With 0 they are not stored, but listeners still get them
  */
 export function createAuditLog(
   store: AuditStore,
   { logger, retention, rules = {} }: { logger: Logger; retention: Seconds; rules?: EventRules },
 ): AuditLog {
   const sharesOf = createSharesOf(rules);
-  const types = new Set([...Object.keys(SHARES), ...Object.keys(rules)]);
+  const types = new Set([...Object.keys(CORE_EVENTS), ...Object.keys(rules)]);
   const listeners = createListeners(logger, types);
   const writer = createRecordWriter(store, { logger, retention });
-  // One for each share, so that a flood of some events does not suppress others. By type, so that many shares of one type, such as
-  // networks, do not displace those of another.
+  // One bucket for each share, so that a flood of some events does not suppress others. They are kept by type, so that many shares of one
+  // type, such as networks, do not displace the shares of another type.
   const buckets = new Map<AuditEventType, LRUCache<string, TokenBucket>>();
   const createId = createRecordId();
 
@@ -72,7 +64,7 @@ export function createAuditLog(
       const share = JSON.stringify(of.map((member) => valueOf(record, member)));
       const bucket = ofType.get(share) ?? createTokenBucket(rate);
       ofType.set(share, bucket);
-      if (bucket.take(record.at)) continue;
+      if (bucket.take(toMilliseconds(record.at))) continue;
       writer.countDropped(record.type);
       return false;
     }
@@ -82,7 +74,7 @@ export function createAuditLog(
   return {
     record(event, origin) {
       const at = Date.now();
-      const record = toRecord(event, origin, { id: createId(at), at });
+      const record = toRecord(event, origin, { id: createId(at), at: toSeconds(at) });
       if (isStored(record)) writer.write(record);
       listeners.notify(record);
     },
@@ -114,55 +106,22 @@ function valueOf(record: AuditRecord, member: Member): string | undefined {
   return members[member];
 }
 
-/** Every type of event of the core has its shares here: one without is an error of the compiler. */
-const SHARES: Readonly<Record<CoreEvent['type'], Shares>> = {
-  token_issued: OF_USER_AND_APP,
-  token_refused: BY_STRANGERS,
-  refresh_token_reused: OF_USER_AND_APP,
-  authorization_refused: BY_STRANGERS,
-  login: OF_USER_AND_APP,
-  login_failed: BY_STRANGERS,
-  login_throttled: [[STATE, 'network'], [FLOOD]],
-  logout: OF_USER_AND_APP,
-  consent_given: OF_USER_AND_APP,
-  consent_denied: [[DENIED, 'userId', 'clientId']],
-  consent_withdrawn: OF_USER_AND_APP,
-  user_erased: 'all',
-  // What apps that register themselves do to their registrations is limited before: see `registrationLimit()` and `changeLimit()`.
-  client_created: BY_ACTOR,
-  client_updated: BY_ACTOR_OF_APP,
-  client_disabled: BY_ACTOR_OF_APP,
-  client_enabled: BY_ACTOR_OF_APP,
-  client_withdrawn: [[REPEATED, 'clientId']],
-  client_deleted: BY_ACTOR,
-  secret_added: BY_ACTOR_OF_APP,
-  secret_deleted: BY_ACTOR_OF_APP,
-  tokens_revoked: OF_USER_AND_APP,
-  assignment_changed: 'all',
-  // What agents change is all there: nobody could tell else what an agent did.
-  tool_called: 'all',
-  tool_read: [[FLOOD, 'clientId', 'tokenId', 'userId']],
-  key_rotated: 'all',
-  key_revoked: 'all',
-};
-
 // An app that asks for tokens of its own has no user.
-const OF_APP: Shares = [[FLOOD, 'clientId']];
+export const OF_APP: Shares = [[FLOOD, 'clientId']];
 
 /** @param added - the rules of the events of features */
 function createSharesOf(added: EventRules): (record: AuditRecord) => readonly Share[] {
-  const ofFeatures = Object.entries(added).map(([type, { shares }]) => [type, shares] as const);
-  const sharesOfAll: Readonly<Record<string, Shares>> = { ...SHARES, ...Object.fromEntries(ofFeatures) };
+  const rules: EventRules = { ...CORE_EVENTS, ...added };
   return (record) => {
     const isOfAppItself = record.type === 'token_issued' && record.userId === undefined;
-    // Events that a feature of another version has recorded are limited as what strangers cause.
-    const shares = isOfAppItself ? OF_APP : (sharesOfAll[record.type] ?? BY_STRANGERS);
+    // Events that a feature of another version has recorded are limited like events that strangers cause.
+    const shares = isOfAppItself ? OF_APP : (rules[record.type]?.shares ?? BY_STRANGERS);
     if (shares === 'all') return [];
     return record.actorId === undefined ? shares.filter(([, of]) => of !== 'actorId') : shares;
   };
 }
 
-// Without spreading and entries, which took most of its time.
+// Uses neither spreading nor entries, because they took most of the time of this function.
 function toRecord(
   event: AuditEvent,
   { actorId, address, requestId }: AuditOrigin = {},
@@ -196,7 +155,7 @@ function createTokenBucket({ burst, interval }: Rate) {
   let left = burst;
   let filledAt = 0;
   return {
-    /** Takes a token from the bucket. `false`: the bucket is empty. */
+    /** Takes a token from the bucket; `false` when the bucket is empty. */
     take(at: Milliseconds): boolean {
       left = Math.min(left + Math.max(at - filledAt, 0) / interval, burst);
       filledAt = at;

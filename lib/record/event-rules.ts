@@ -8,33 +8,33 @@ export interface Rate {
 }
 
 /**
- * A share of the stored events, which is limited by itself: at a rate, for each value of these members. One `of` an actor is for what
- * users do at pages: what a program of the platform does is none of it.
+ * A share of the stored events, limited on its own: at a rate, for each value of these members. A share by `actorId` is for what users do
+ * on pages, not for what a program of the platform does.
  */
 export type Share = readonly [rate: Rate, ...of: Member[]];
 
-/** `network`: the address, of IPv6 its /64, which one subscriber has. */
+/** `network` is the address or, for IPv6, its /64, which one subscriber has. */
 export type Member = 'actorId' | 'clientId' | 'network' | 'tokenId' | 'userId';
 
-/** At least one; or `all`: each event is stored, because no stranger, user or app can repeat it as often as they like. */
+/** At least one share; or `all` when each event is stored, because no stranger, user or app can repeat it as often as they like. */
 export type Shares = readonly [Share, ...Share[]] | 'all';
 
-// What anybody can cause, by type, and what agents read.
+// For events that anybody can cause, by type, and for what agents read.
 export const FLOOD: Rate = { burst: 1000, interval: 100 };
 
-// Of these, what one network causes: nobody suppresses the events of all others by a flood of their own.
+// For the part of these events that one network causes, so that nobody suppresses the events of all others by a flood of their own.
 const OF_NETWORK: Rate = { burst: 200, interval: 2000 };
 
-// What a user does with an account or an app, again and again.
+// For what a user does with an account or an app again and again.
 export const REPEATED: Rate = { burst: 100, interval: 60_000 };
 
-// What a person does with many apps, such as an administrator after an incident.
+// For what a person does with many apps, such as an administrator after an incident.
 const MANY: Rate = { burst: 1000, interval: 60_000 };
 
-// What changes nothing.
+// For events that change nothing.
 export const DENIED: Rate = { burst: 10, interval: 900_000 };
 
-// A state, by the window in which attempts are counted by default.
+// For a state that lasts, with the default window in which attempts are counted.
 export const STATE: Rate = { burst: 1, interval: 900_000 };
 
 export const BY_STRANGERS: Shares = [[OF_NETWORK, 'network'], [FLOOD]];
@@ -44,10 +44,10 @@ export const BY_ACTOR_OF_APP: Shares = [[REPEATED, 'actorId', 'clientId']];
 
 /** How events of a type are recorded, and who sees them. */
 export interface EventRule {
-  /** The shares of what strangers, or users with an account, can repeat as often as they like. */
+  /** The shares of the event, which limit what strangers, or users with an account, can repeat as often as they like. */
   readonly shares: Shares;
-  /** Where the owner of the app sees it in the activity of the app. @default nowhere */
-  readonly activity?: ActivityKind;
+  /** Where the owner of the app sees the event in the activity of the app: see {@link ActivityTexts}. */
+  readonly activity: ActivityKind | 'hidden';
   /** The metric that counts them. */
   readonly counter?: {
     readonly name: string;
@@ -58,15 +58,22 @@ export interface EventRule {
       of(record: AuditRecord): string;
     };
   };
-  /** Its members that are addresses of a user: the owner of an app does not see them, and an erasure removes them. */
+  /** The members of the event that are addresses of a user: the owner of an app does not see them, and an erasure removes them. */
   readonly addresses?: readonly string[];
-  /** Its members that a user has written, which the erasure of the user empties. */
+  /** The members of the event that a user has written; the erasure of the user empties them. */
   readonly ofUser?: readonly string[];
-  /** Whether it is for listeners and metrics only. */
+  /** Whether the event is for listeners and metrics only. */
   readonly isNotStored?: boolean;
-  /** Whether it is of a user who may not have given the app access, so that only administrators see who it is. */
+  /** Whether the event may be of a user who has not given the app access, so that only administrators see who it is. */
   readonly hasNoAccess?: boolean;
 }
 
 /** The rules of the events of features, by type. */
 export type EventRules = Readonly<Record<string, EventRule>>;
+
+/** The texts of the pages for developers that these events need, beside others: one for each event that owners of apps see. */
+export type ActivityTexts<Rules extends EventRules> = Readonly<Record<string, string>> & {
+  readonly [
+    T in keyof Rules & string as Rules[T]['activity'] extends 'hidden' ? never : `activity.${T}`
+  ]: string;
+};

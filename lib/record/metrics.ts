@@ -26,12 +26,12 @@ import type { Check, Given } from '../options/declare.ts';
 import { signingKeyAge } from './signing-key-age.ts';
 
 /** A registry of prom-client, of either text format. */
-export type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
+type MetricsRegister = Registry | Registry<OpenMetricsContentType>;
 
 /** The members of a server of `createAuthServer()` that the metrics read. */
-export interface ObservedServer {
+interface ObservedServer {
   readonly events: Pick<AuditLog, 'on'>;
-  readonly keys: {
+  readonly signingKeys: {
     /** The signing keys, with their times. */
     list(): readonly { readonly status: string; readonly createdAt: Seconds; readonly activeAt: Seconds }[];
   };
@@ -48,7 +48,7 @@ const registry: Check<MetricsRegister> = (place, given) => {
 
 const METRICS = {
   /**
-   * The registry for the metrics. Pass prom-client's own `register` to have them next to those of the process. Two servers need
+   * The registry for the metrics. Pass prom-client's own `register` to have them next to the metrics of the process. Two servers need
    * different registries.
    * @default a new registry
    */
@@ -56,15 +56,16 @@ const METRICS = {
 };
 
 /** The options of `createMetrics()`. */
-export interface MetricsOptions extends Given<typeof METRICS> {}
+interface MetricsOptions extends Given<typeof METRICS> {}
 
 /** The metrics of one server on this node. */
 export interface Metrics {
   readonly register: MetricsRegister;
   /**
-   * Responds with all metrics of the registry. It needs no authentication: mount it where only your monitoring can reach it.
+   * Returns the middleware that responds with all metrics of the registry. It asks for no authentication: mount it where only your
+   * monitoring can reach it.
    */
-  readonly middleware: Middleware;
+  middleware(): Middleware;
   /** Stops counting. The values so far stay in the registry. */
   stop(): void;
 }
@@ -73,7 +74,7 @@ export interface Metrics {
  * Creates Prometheus metrics of an authorization server.
  *
  *     const metrics = createMetrics(auth);
- *     router.get('/metrics', metrics.middleware);
+ *     router.get('/metrics', metrics.middleware());
  *
  * - `gatehouse_tokens_issued_total{grant_type}`
  * - `gatehouse_tokens_refused_total{grant_type, error}`
@@ -85,7 +86,7 @@ export interface Metrics {
  * - `gatehouse_logins_total{outcome}`: `succeeded`, `failed`, `throttled`
  * - `gatehouse_revocations_total{target}`: `token`, `grant`, `user`, `client`
  * - `gatehouse_personal_tokens_created_total`
- * - `gatehouse_personal_tokens_ended_total{actor}`: `user`, on the page; `holder`, who presented the token at the revocation endpoint; `host`,
+ * - `gatehouse_personal_tokens_revoked_total{actor}`: `user`, on the page; `holder`, who presented the token at the revocation endpoint; `host`,
  *   in its code. Those that end with their user are one revocation of a `user`
  * - `gatehouse_requests_in_progress`: the number of running requests
  * - `gatehouse_signing_key_age_seconds`: for how long the active signing key has been signing
@@ -114,11 +115,11 @@ export function createMetrics(auth: ObservedServer, options: MetricsOptions = {}
   const stopListening = auth.events.on('*', eventCounter(create, Object.entries(eventRules)));
   create.gauge('gatehouse_requests_in_progress', 'Requests in progress.', () => concurrencyLimit.count);
   create.gauge('gatehouse_signing_key_age_seconds', 'Time since the active signing key began to sign.', () =>
-    signingKeyAge(auth.keys),
+    signingKeyAge(auth.signingKeys),
   );
   return {
     register,
-    async middleware(ctx) {
+    middleware: () => async (ctx) => {
       ctx.type = register.contentType;
       ctx.set('Cache-Control', 'no-store');
       ctx.body = await register.metrics();
@@ -140,7 +141,7 @@ function creatorIn(registers: MetricsRegister[]) {
       new Counter({ name, help, labelNames, registers }),
     histogram: <L extends string>(name: string, help: string, ...labelNames: L[]) =>
       new Histogram({ name, help, labelNames, buckets: SECONDS, registers }),
-    /** @param read - the value, when the metrics are requested; `undefined`: that of before */
+    /** @param read - returns the value when the metrics are requested, or `undefined` to leave the last value */
     gauge(name: string, help: string, read: () => number | undefined): void {
       const gauge = new Gauge({
         name,

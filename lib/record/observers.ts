@@ -1,9 +1,7 @@
 import type { EndpointOutcome, GuardOutcome, Logger, Observer } from '../contracts/index.ts';
 import { checkNames } from '../options/declare.ts';
 
-/**
- * The observers of one server. A member is `undefined` without observers of it, so that a request only makes one comparison.
- */
+/** The observers of one server. A member is `undefined` when nobody observes it, so that a request only makes one comparison. */
 export interface Observers {
   readonly answered: ((outcome: EndpointOutcome) => void) | undefined;
   readonly guarded: ((outcome: GuardOutcome) => void) | undefined;
@@ -60,7 +58,7 @@ export function createObservers(
   });
 }
 
-/** Its own methods: it may have other members, and those of a class are not listed. */
+/** The observer's own methods. It may have other members; the methods of a class are not listed. */
 function methodsOf(observer: Observer): object {
   return Object.fromEntries(Object.entries(observer).filter(([, member]) => typeof member === 'function'));
 }

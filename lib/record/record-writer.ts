@@ -40,7 +40,7 @@ export function createRecordWriter(
     }, INTERVAL).unref();
   }
 
-  /** Ignores a failure, which has been logged and after which the next write is scheduled. */
+  /** Ignores a failure: it has been logged, and the next write is scheduled. */
   function writeQueue(): void {
     startWriting().catch(() => {});
   }
@@ -66,7 +66,7 @@ export function createRecordWriter(
         // The database may have written the batch before the error. Writing it again is safe: `append` skips stored ids.
         queue = batch.concat(queue);
         loseOldest();
-        // Not each second while the database is away.
+        // Logged once, not each second while the database cannot be reached.
         if (!isFailing)
           logger.warn({ err: error, waiting: queue.length }, 'audit events not written; they are retried');
         isFailing = true;
@@ -103,7 +103,7 @@ export function createRecordWriter(
     async flush() {
       // A running write does not include the records that were queued after its start.
       await writing?.catch(() => {});
-      // Another caller that waited may have begun the write that does.
+      // Another caller that waited may have begun a write that includes them.
       if (writing || queue.length > 0) await startWriting();
     },
   };

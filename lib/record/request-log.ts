@@ -1,9 +1,6 @@
-import type { AuditLog, Logger, RequestOutcome, WorkSpan } from '../contracts/index.ts';
+import type { AuditLog, Logger, ReportOutcome, RequestOutcome } from '../contracts/index.ts';
 import { logFailure } from '../http/unavailable.ts';
 import type { createObservers } from './observers.ts';
-
-/** Tells the log, the observers and the trace the outcome of a request. Called once per request. */
-export type ReportOutcome = (outcome: RequestOutcome, span?: WorkSpan) => void;
 
 export function createReport(
   logger: Logger,

@@ -6,7 +6,7 @@ interface ListedKeys {
   list(): readonly { readonly status: string; readonly createdAt: Seconds; readonly activeAt: Seconds }[];
 }
 
-/** For how long the active signing key has been signing; `undefined`: there is none. */
+/** For how long the active signing key has been signing; `undefined` when no key is active. */
 export function signingKeyAge(keys: ListedKeys): Seconds | undefined {
   const active = keys.list().find(({ status }) => status === 'active');
   // The first key of a storage has the `activeAt` 0.

@@ -1,10 +1,9 @@
 import { createAssignments } from '../access/assignments.ts';
 import { createGuard } from '../access/guard.ts';
-import type { Guard, GuardMiddleware } from '../access/guard.ts';
+import type { AdmittingGuard, Guard } from '../access/guard.ts';
 import { createFindClientPermissions, createPrincipalLoader } from '../access/principal.ts';
 import type { FindClientPermissions, UserAssignments } from '../access/principal.ts';
 import { createAuthenticateSession } from '../access/session.ts';
-import type { FindSessionUser } from '../access/session.ts';
 import type { Assignments, User } from '../contracts/index.ts';
 import { featuresOf } from '../features/known.ts';
 import { withStored } from '../features/shipped.ts';
@@ -19,30 +18,34 @@ export interface ServerAccess<P extends string, R extends string, U extends User
   /**
    * The guard of an API, by default of that of the issuer.
    *
-   * @param findSessionUser - accepts login sessions. @default tokens only
+   * @param session - whether login sessions are accepted, and not tokens only
    * @throws ConfigError when the server does not have the API
    */
-  readonly guardFor: (
-    resource: string | undefined,
-    findSessionUser?: FindSessionUser,
-  ) => GuardMiddleware<P, U>;
+  readonly guardFor: (resource: string | undefined, session: boolean) => AdmittingGuard<P, U>;
+  /** Verifies a token of an API without its request. @throws ConfigError as `guardFor` */
+  readonly verifierFor: (resource: string | undefined) => Guard<P, U>['verify'];
   readonly clientPermissions: FindClientPermissions<P>;
   readonly userAssignments: UserAssignments<U>;
+}
+
+/** The guards of an API, with one cache. */
+interface Guards<P extends string, U extends User> {
+  readonly ofTokens: Guard<P, U>;
+  readonly withSessions: AdmittingGuard<P, U>;
 }
 
 /** Creates them, and connects the caches of the guards to the changes on this node, which take effect at once. */
 export function createAccess<P extends string, R extends string, U extends User>(
   options: ResolvedOptions<P, R, U>,
   parts: Pick<ServerBase, 'concurrencyLimit' | 'invalidation' | 'record'> &
-    Pick<ServerCore<U>, 'clients' | 'features' | 'tokens' | 'userAssignments'>,
+    Pick<ServerCore<U>, 'clients' | 'features' | 'login' | 'tokens' | 'userAssignments'>,
 ): ServerAccess<P, R, U> {
   const { gate, issuer, resources, storage, users } = options;
-  const { clients, concurrencyLimit, invalidation, record, tokens } = parts;
-  const { userAssignments } = parts;
+  const { clients, concurrencyLimit, invalidation, login, record, tokens, userAssignments } = parts;
   const clientPermissions = createFindClientPermissions<P>(gate, userAssignments);
 
-  const createGuardOf = (api: ResolvedResource<P>): Guard<P, U> =>
-    createGuard<P, U>({
+  function createGuards(api: ResolvedResource<P>): Guards<P, U> {
+    const ofTokens = createGuard<P, U>({
       api,
       issuer,
       server: concurrencyLimit,
@@ -50,7 +53,7 @@ export function createAccess<P extends string, R extends string, U extends User>
       observers: record.observers,
       trace: record.trace,
       revocationLag: options.tokens.revocationLag,
-      cachedTokens: options.tokens.cached,
+      cachedTokens: options.tokens.maxCached,
       verify: tokens.verifyFor(api.resource),
       forms: [
         ...parts.features.flatMap(({ tokens: form }) =>
@@ -67,12 +70,21 @@ export function createAccess<P extends string, R extends string, U extends User>
         userAssignments,
       }),
     });
-  const guards = new Map(Array.from(resources, ([resource, api]) => [resource, createGuardOf(api)]));
+    const findSessionUser = login.sessions.findUser;
+    const ofSessions = createAuthenticateSession<P, U>({ api, gate, findSessionUser, userAssignments });
+    return { ofTokens, withSessions: ofTokens.withSessions(ofSessions) };
+  }
+
+  const guards = new Map(Array.from(resources, ([resource, api]) => [resource, createGuards(api)]));
   invalidation.add((changed) => {
-    for (const guard of guards.values()) guard.forget(changed);
+    for (const { ofTokens } of guards.values()) ofTokens.forget(changed);
   });
 
+  const guardsOf = (resource = issuer): Guards<P, U> =>
+    guards.get(requireResource('resource', resource, resources).resource)!;
+
   return {
+    verifierFor: (resource) => guardsOf(resource).ofTokens.verify,
     assignments: createAssignments({
       users,
       gate,
@@ -80,13 +92,7 @@ export function createAccess<P extends string, R extends string, U extends User>
       audit: record.audit,
       onChange: (userId) => invalidation.announce({ userId }),
     }),
-    guardFor(resource = issuer, findSessionUser) {
-      const api = requireResource('guard({ resource })', resource, resources);
-      const guard = guards.get(api.resource)!;
-      return findSessionUser
-        ? guard.withSessions(createAuthenticateSession<P, U>({ api, gate, findSessionUser, userAssignments }))
-        : guard;
-    },
+    guardFor: (resource, session) => guardsOf(resource)[session ? 'withSessions' : 'ofTokens'],
     clientPermissions,
     userAssignments,
   };

@@ -3,7 +3,16 @@ import { createClientImport } from '../clients/import.ts';
 import type { ImportedClient, ImportOutcome } from '../clients/import.ts';
 import { createClientRegistry } from '../clients/registry.ts';
 import { now } from '../contracts/clock.ts';
-import type { Finding, Gate, KeyStore, Seconds, StoredKey, User } from '../contracts/index.ts';
+import type {
+  Finding,
+  Gate,
+  KeyStore,
+  PermissionOf,
+  RoleOf,
+  Seconds,
+  StoredKey,
+  User,
+} from '../contracts/index.ts';
 import { beginStackAt, ConfigError } from '../errors.ts';
 import { createKeyRing } from '../keys/key-ring.ts';
 import { addKey } from '../keys/keys.ts';
@@ -93,10 +102,10 @@ const ROTATION = {
 
 const CHECK = { issuer: optional(issuerUrl) };
 
-/** The options of `keys.rotate()`. They have to match the configuration of the servers that will sign with the key. */
+/** The options of `signingKeys.rotate()`. They have to match the configuration of the servers that will sign with the key. */
 export interface KeyRotation extends Given<typeof ROTATION> {}
 
-/** What `keys.revoke()` has done. */
+/** What `signingKeys.revoke()` has done. */
 export interface KeyRevocation {
   /** The new signing key. */
   readonly key: SigningKey;
@@ -107,10 +116,10 @@ export interface KeyRevocation {
 /**
  * Administration of a storage, with or without running servers.
  *
- * Every method but `check()` throws `StorageError` when the storage cannot be reached.
+ * Every method but `doctor()` throws `StorageError` when the storage cannot be reached.
  */
-export interface Administration<P extends string = string, R extends string = string> extends Pick<
-  AuthServer<P, R>,
+export interface Administration<G extends Gate = Gate> extends Pick<
+  AuthServer<G>,
   'audit' | 'clients' | 'prune' | 'userData'
 > {
   /**
@@ -118,11 +127,14 @@ export interface Administration<P extends string = string, R extends string = st
    * that an import can be repeated.
    *
    * @param options.dryRun - checks the client and resolves to the outcome without importing it
-   * @throws ClientInvalidError with one entry per mistake, on a dry run too
+   * @throws ValidationError with one entry per mistake, on a dry run too
    */
-  importClient(client: ImportedClient<P, R>, options?: { dryRun?: boolean }): Promise<ImportOutcome>;
+  importClient(
+    client: ImportedClient<PermissionOf<G>, RoleOf<G>>,
+    options?: { dryRun?: boolean },
+  ): Promise<ImportOutcome>;
   /** The keys that sign tokens, and those that sign cookies. */
-  readonly keys: {
+  readonly signingKeys: {
     /** Lists the keys that sign tokens and have not retired: those of access tokens before those of ID tokens, the newest of each first. */
     list(): Promise<readonly SigningKey[]>;
     /**
@@ -158,15 +170,15 @@ export interface Administration<P extends string = string, R extends string = st
    * @throws ConfigError for anything else, a token included: only a server can verify one
    */
   revoke(target: Exclude<RevocationTarget, { readonly token: string }>): Promise<void>;
-  /** What a feature adds to an administration. @throws ConfigError when it adds nothing */
-  use<Api extends object>(this: void, feature: Feature<Api>): Promise<Api>;
+  /** The members that a feature adds to an administration. @throws ConfigError when it adds nothing */
+  featureMembers<Api extends object>(this: void, feature: Feature<Api>): Promise<Api>;
   /**
    * Checks the storage, keys and clients. Resolves to the problems, errors first; an unreachable storage is one of them.
    *
    * @param options.issuer - also checks the server at this URL over the network
    * @throws ConfigError when the issuer is not a base URL
    */
-  check(options?: { issuer?: string }): Promise<readonly Finding[]>;
+  doctor(options?: { issuer?: string }): Promise<readonly Finding[]>;
   /** Writes the pending audit events, and closes the connections that the storage has opened. */
   close(): Promise<void>;
 }
@@ -178,7 +190,7 @@ export interface Administration<P extends string = string, R extends string = st
  */
 export function createAdministration<P extends string, R extends string>(
   options: AdministrationOptions<P, R>,
-): Administration<P, R> {
+): Administration<Gate<P, R>> {
   const given = readOptions(administrationOptions<P, R>(), options);
   // Running servers learn of changes at once where the storage can tell them.
   const invalidation = new CacheInvalidation(given.storage.changes);
@@ -221,14 +233,14 @@ export function createAdministration<P extends string, R extends string>(
     importClient: createClientImport(storage, names, ({ id: clientId, name }) =>
       audit.record({ type: 'client_created', clientId, name }),
     ),
-    keys: {
+    signingKeys: {
       list: async () => listSigningKeys(storage.keys),
       async rotate(rotation = {}) {
         const {
           accessTokenLifetime: lifetime,
           after: delay,
           algorithm,
-        } = readOptions(ROTATION, rotation, 'keys.rotate()');
+        } = readOptions(ROTATION, rotation, 'signingKeys.rotate()');
         requireKeyEncryptionKey(options.secrets?.keyEncryptionKey, storage);
         const newest = (await storage.keys.list('token')).at(-1);
         const ring = await createKeyRing(storage.keys, material, {
@@ -252,7 +264,7 @@ export function createAdministration<P extends string, R extends string>(
         return encryptKeys(storage.keys, material);
       },
       async revoke(revocation = {}) {
-        const { algorithm } = readOptions(pick(ROTATION, 'algorithm'), revocation, 'keys.revoke()');
+        const { algorithm } = readOptions(pick(ROTATION, 'algorithm'), revocation, 'signingKeys.revoke()');
         requireKeyEncryptionKey(options.secrets?.keyEncryptionKey, storage);
         const newest = (await storage.keys.list('token')).at(-1);
         const { added, revoked } = await revokeKeys(
@@ -265,9 +277,9 @@ export function createAdministration<P extends string, R extends string>(
         return { key: describeKey(added, added.id), revoked: revoked.map(({ id }) => id) };
       },
     },
-    async use(feature) {
+    async featureMembers(feature) {
       if (!feature.administer)
-        throw new ConfigError('use()', `${feature.name}() adds nothing to an administration`);
+        throw new ConfigError('featureMembers()', `${feature.name}() adds nothing to an administration`);
       return feature.administer({
         storage,
         audit,
@@ -289,7 +301,10 @@ export function createAdministration<P extends string, R extends string>(
     }),
     async revoke(target) {
       if ('token' in target)
-        throw new ConfigError('revoke()', 'pass one of { client }, { user }, { grant } and { all: true }');
+        throw new ConfigError(
+          'revoke()',
+          'pass one of { clientId }, { userId }, { grantId } and { all: true }',
+        );
       await revokeHere(target);
     },
     prune: async (pruning = {}) =>
@@ -298,7 +313,7 @@ export function createAdministration<P extends string, R extends string>(
         readOptions(PRUNE, pruning, 'prune()'),
         PAUSES.command,
       ),
-    check: async (checked = {}) => {
+    doctor: async (checked = {}) => {
       const { issuer } = readOptions(CHECK, checked);
       const { runChecks } = await import('./doctor/run-checks.ts');
       return runChecks({

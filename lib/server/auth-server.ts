@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 
 import type { Middleware } from 'koa';
 import type { Provider } from 'oidc-provider';
@@ -12,7 +13,11 @@ import type {
   Duration,
   Finding,
   Gate,
+  ObjectsOf,
   Observer,
+  PermissionOf,
+  Principal,
+  RoleOf,
   User,
   UserData,
   UserGrantsRegistry,
@@ -26,20 +31,16 @@ import type { Readiness } from './health.ts';
 import type { PruneOptions } from './jobs.ts';
 import type { CloseOptions } from './shutdown.ts';
 
-/** An authorization server and the guard of an API, for a Koa app. */
-export interface AuthServer<
-  P extends string = string,
-  R extends string = string,
-  U extends User = User,
-  S extends object = object,
-  A extends string = string,
-> {
+/**
+ * An authorization server and the guard of an API, for a Koa app: `AuthServer<typeof gate, Person>`. `A` has the APIs of the option `resources`.
+ */
+export interface AuthServer<G extends Gate = Gate, U extends User = User, A extends string = string> {
   /** The server's identity and base URL, without a trailing slash. */
   readonly issuer: string;
   /** The registered clients. */
-  readonly clients: ClientRegistry<P, R>;
+  readonly clients: ClientRegistry<PermissionOf<G>, RoleOf<G>>;
   /** The roles and permissions of users, for a user store without `permissions()` and `roles()`. */
-  readonly assignments: Assignments<P, R>;
+  readonly assignments: Assignments<PermissionOf<G>, RoleOf<G>>;
   /**
    * Events of this node as they occur: `auth.events.on('login_failed', (event) => ...)`, or `'*'` for all of them. The returned
    * function removes the listener.
@@ -62,8 +63,59 @@ export interface AuthServer<
    * request.
    */
   middleware(): Middleware;
-  /** Returns a request listener that serves them without a Koa app of your own: `http.createServer(auth.callback())`. */
-  callback(): (request: IncomingMessage, response: ServerResponse) => void;
+  /**
+   * Returns a function that serves them, and `health()`, in any Node server: `http.createServer(auth.callback())`, or as middleware of
+   * Express and others, `app.use(auth.callback(api.routes()))`.
+   *
+   * With `next`, a request that nobody answers goes on as it came, and what a given middleware throws goes to `next(error)`.
+   *
+   * @param served - middleware of Koa behind the server: the routes of an API, an MCP endpoint
+   * @throws ConfigError for anything that is not a function
+   */
+  callback(
+    // oxlint-disable-next-line typescript/no-explicit-any -- Koa's types are not needed by a host with another framework
+    ...served: readonly ((ctx: any, next: () => Promise<any>) => unknown)[]
+  ): (
+    request: IncomingMessage | Http2ServerRequest,
+    response: ServerResponse | Http2ServerResponse,
+    next?: (error?: unknown) => unknown,
+  ) => void;
+  /**
+   * Authenticates a request as `guard()` does and, with `permissions`, `requires()`, for routes that are not Koa's. It sends nothing:
+   *
+   *     const { principal, headers, problem } = await auth.authenticate(request, { permissions: ['view_schools'] });
+   *     if (problem) return response.writeHead(problem.status, problem.headers).end(problem.body);
+   *
+   * @throws ConfigError for options that are wrong, such as a resource that the server does not have; and what the user store throws
+   */
+  authenticate(
+    request: IncomingMessage | Http2ServerRequest,
+    options?: {
+      /** The API whose tokens are accepted, one of the option `resources`. @default the issuer */
+      readonly resource?: A | undefined;
+      /** Whether login sessions are accepted, as by `guard()`. @default false */
+      readonly session?: boolean | undefined;
+      /** What the user or the client has to be permitted. For a permission with a rule, ask `principal.can()`. @default nothing */
+      readonly permissions?: readonly Exclude<PermissionOf<G>, keyof ObjectsOf<G>>[] | undefined;
+    },
+  ): Promise<
+    | {
+        readonly principal: Principal<PermissionOf<G>, U, ObjectsOf<G>>;
+        /** To be set on the response: `Vary` and `Cache-Control` where login sessions are accepted. */
+        readonly headers: Readonly<Record<string, string>>;
+        readonly problem?: undefined;
+      }
+    | {
+        readonly principal?: undefined;
+        readonly headers?: undefined;
+        /** The response to send: `body` is a problem document (RFC 9457), as JSON. */
+        readonly problem: {
+          readonly status: number;
+          readonly headers: Readonly<Record<string, string>>;
+          readonly body: string;
+        };
+      }
+  >;
   /**
    * Returns the middleware that accepts requests with a valid access token and sets the user or the client on `ctx.state` (RFC
    * 6750). Other requests get 401 with a `WWW-Authenticate` challenge, or 503 when the storage cannot be reached.
@@ -77,9 +129,12 @@ export interface AuthServer<
    * @param options.session - whether login sessions are accepted. @default false
    * @throws ConfigError for a resource that the server does not have
    */
-  guard(options?: { readonly resource?: A; readonly session?: boolean }): GuardMiddleware<P, U, S>;
+  guard(options?: {
+    readonly resource?: A;
+    readonly session?: boolean;
+  }): GuardMiddleware<PermissionOf<G>, U, ObjectsOf<G>>;
   /** Returns the middleware that accepts callers with all of the given permissions. It runs behind `guard()`. */
-  requires: Requires<P, U, S>;
+  requires: Requires<PermissionOf<G>, U, ObjectsOf<G>>;
   /**
    * Issues an access token from the host's own code, without a login or a request: for a user through a client, such as a
    * first-party app, or for a client itself. The guard accepts it, and it is revoked, like a token of the token endpoint. It is
@@ -88,12 +143,12 @@ export interface AuthServer<
    *
    * @throws ConfigError for a user that the user store does not find, a client that is disabled or of the other grant type, a
    * scope that the client may not request, and a lifetime above `lifetimes.accessToken` of the client or the server
-   * @throws ClientNotFoundError when there is no such client
+   * @throws GatehouseError `ERR_CLIENT_NOT_FOUND` when there is no such client
    * @throws StorageError when the storage cannot be reached; no token was issued
    */
   issueToken(options: IssueTokenOptions): Promise<string>;
   /** What users have let act in their names: apps, personal access tokens and logins, for a settings page of your own. */
-  readonly grants: UserGrantsRegistry;
+  readonly userGrants: UserGrantsRegistry;
   /** What is stored of a user: its export and its erasure. */
   readonly userData: UserData;
   /**
@@ -103,7 +158,7 @@ export interface AuthServer<
    */
   revoke(target: RevocationTarget): Promise<void>;
   /** The keys that sign tokens. */
-  readonly keys: {
+  readonly signingKeys: {
     /** The signing keys that this node knows, those of access tokens before those of ID tokens, the newest of each first. */
     list(): readonly SigningKey[];
     /**
@@ -123,7 +178,7 @@ export interface AuthServer<
    */
   prune(options?: PruneOptions): Promise<number>;
   /** Checks the storage, keys and clients. Resolves to the problems, errors first; an unreachable storage is one of them. */
-  check(): Promise<readonly Finding[]>;
+  doctor(): Promise<readonly Finding[]>;
   /**
    * Whether this server can handle requests: the storage can be reached and written and is migrated, signing keys exist, and
    * `close()` was not called. Resolves within a second, also when the storage hangs, and caches the result for a second.
@@ -142,14 +197,14 @@ export interface AuthServer<
    */
   close(options?: CloseOptions): Promise<void>;
   /** The option `gate`. */
-  readonly gate: Gate<P, R, S>;
+  readonly gate: G;
   /** The scopes that clients may request, by name: those of all APIs. */
   readonly scopes: ReadonlyMap<string, { readonly description: string }>;
-  /** What a feature adds to this server, of which it was given the value. @throws ConfigError when it was not */
-  use<Api extends object>(this: void, feature: Feature<Api>): Api;
+  /** The members that a feature adds to this server, of which it was given the value. @throws ConfigError when it was not */
+  featureMembers<Api extends object>(this: void, feature: Feature<Api>): Api;
   /**
-   * The current engine, for functions that this package does not cover. It is replaced when the signing keys change: use the
-   * option `engine` to configure each new one.
+   * The current `Provider` of oidc-provider, for functions that this package does not cover. It is replaced when the signing keys change:
+   * use the option `onProvider` to configure each new one.
    */
   readonly provider: Provider;
   /** @internal What the API, the tools for agents and the metrics are made on. */

@@ -47,7 +47,7 @@ export async function createBase(options: ResolvedOptions, network: Partial<Netw
     network: internet,
     publicFetch,
     storedClients,
-    opened: await openFeatures({
+    openedFeatures: await openFeatures({
       audit: record.audit,
       clients: storedClients,
       lastUses: storedClients.lastUses.queue,

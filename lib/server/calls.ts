@@ -42,7 +42,7 @@ export function requireCall(method: 'callback' | 'guard' | 'middleware', [first]
   throw new ConfigError(
     `auth.${method}`,
     method === 'callback'
-      ? 'call it: http.createServer(auth.callback())'
+      ? 'call it: http.createServer(auth.callback()), or app.use(auth.callback())'
       : `call it: app.use(auth.${method}())`,
   );
 }

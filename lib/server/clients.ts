@@ -5,11 +5,11 @@ import type { ServerBase } from './base.ts';
 
 /** Makes what finds the clients of requests besides. */
 export function createClients(
-  { clients: { keys }, logger, storage, tokens: { revocationLag } }: ResolvedOptions,
-  { clientSources, invalidation, opened, publicFetch, storedClients }: ServerBase,
+  { clients: { privateKeyJwt: keys }, logger, storage, tokens: { revocationLag } }: ResolvedOptions,
+  { clientSources, invalidation, openedFeatures, publicFetch, storedClients }: ServerBase,
 ) {
   const directory = createClientDirectory(storage.clients, {
-    hooks: opened.flatMap(({ clientSources: hooks = [] }) => hooks),
+    hooks: openedFeatures.flatMap(({ clientSources: hooks = [] }) => hooks),
     maxAge: revocationLag,
     secretUsed: storedClients.lastUses.secretUsed,
     sources: clientSources,

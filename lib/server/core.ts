@@ -15,9 +15,9 @@ export async function createCore<P extends string, R extends string, U extends U
   base: ServerBase,
 ) {
   const { gate, limits, logger, storage, users } = options;
-  const { invalidation, keys, limiters, network, opened, publicFetch, record, storedClients } = base;
+  const { invalidation, keys, limiters, network, openedFeatures, publicFetch, record, storedClients } = base;
   const clients = createClients(options, base);
-  const tokens = createTokens(options, { clients, invalidation, keys, opened, record });
+  const tokens = createTokens(options, { clients, invalidation, keys, openedFeatures, record });
   const requests = createAuthorizationRequests(options, keys.secrets);
   const login = createLogin(options, { record, tokens });
   const userAssignments = createUserAssignments({ assignments: storage.assignments, gate, logger, users });
@@ -35,7 +35,7 @@ export async function createCore<P extends string, R extends string, U extends U
     publicFetch,
     lastUses: storedClients.lastUses.queue,
     network,
-    openHint: requests.openHint,
+    requests,
     tokens,
   });
   return {
@@ -44,8 +44,8 @@ export async function createCore<P extends string, R extends string, U extends U
     requests,
     login,
     userAssignments,
-    features: [...opened, ...installed],
-    importConsents: importConsentsOf(opened),
+    features: [...openedFeatures, ...installed],
+    importConsents: importConsentsOf(openedFeatures),
   };
 }
 

@@ -1,5 +1,5 @@
 import { defineGate } from '../access/gate.ts';
-import type { User } from '../contracts/index.ts';
+import type { Gate, User } from '../contracts/index.ts';
 import { beginStackAt } from '../errors.ts';
 import type { Added } from '../features/feature.ts';
 import type { Network } from '../http/public-request.ts';
@@ -31,7 +31,7 @@ import { startWork } from './work.ts';
  * `migrate`.
  *
  * @throws ConfigError when an option is wrong; it names the option and the remedy
- * @throws MigrationsPendingError when migrations are pending and `migrate` is not set
+ * @throws GatehouseError `ERR_MIGRATIONS_PENDING` when migrations are pending and `migrate` is not set
  * @throws StorageError when the storage cannot be reached
  */
 export function createAuthServer<
@@ -43,7 +43,7 @@ export function createAuthServer<
   const F extends readonly AnyFeature[] = readonly AnyFeature[],
 >(
   given: AuthServerOptions<P, R, U, S, A> & { readonly features?: F | undefined },
-): Promise<AuthServer<P, R, U, S, A> & Added<F>> {
+): Promise<AuthServer<Gate<P, R, S>, U, A> & Added<F>> {
   return requireAwait(createServer(given));
 }
 beginStackAt(createAuthServer);
@@ -63,7 +63,7 @@ export async function createServer<
 >(
   given: AuthServerOptions<P, R, U, S, A> & { readonly features?: F | undefined },
   network?: Partial<Network>,
-): Promise<AuthServer<P, R, U, S, A> & Added<F>> {
+): Promise<AuthServer<Gate<P, R, S>, U, A> & Added<F>> {
   const options = resolveOptions(given, defineGate<P, R>({ permissions: {} as Record<P, string> }));
   const base = await createBase(options, network);
   const core = await createCore(options, base);
@@ -84,5 +84,5 @@ export async function createServer<
     mount,
     work,
     reportPlainKeys,
-  }) as AuthServer<P, R, U, S, A> & Added<F>;
+  }) as AuthServer<Gate<P, R, S>, U, A> & Added<F>;
 }

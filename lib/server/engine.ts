@@ -1,13 +1,15 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
+import { createUserSessions } from '../account/user-sessions.ts';
 import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
+import type { FlowParts } from '../contracts/bundled-pages.ts';
 import type { ServerParts } from '../contracts/server-parts.ts';
-import { createProvider } from '../engine/provider.ts';
-import type { Engine } from '../engine/provider.ts';
-import { originOf } from '../http/request-id.ts';
+import { createEngine } from '../engine/provider.ts';
+import type { Engine } from '../engine/run.ts';
+import { originOf } from '../http/request.ts';
 import { loginPart } from '../login/engine-part.ts';
-import { createInteractionFlow } from '../login/interactions.ts';
+import { createServerFlow } from '../login/flow.ts';
 import { checkPages } from '../options/ports.ts';
-import { endpointsOf } from '../engine/places.ts';
+import { endpointsOf } from '../engine/endpoint-paths.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { tokenPart } from '../token/engine-part.ts';
 import type { GrantParts } from '../token/exchange.ts';
@@ -20,6 +22,7 @@ export interface ServerEngine {
   readonly engine: Engine;
   readonly pages: Pages;
   readonly apis: ServerParts['apis'];
+  readonly tools: ServerParts['tools'];
 }
 
 /** What the engine and the pages are made of. */
@@ -38,8 +41,9 @@ export async function startEngine<U extends User>(
   const { engine } = login;
   const { audit } = record;
   const apis: ServerEngine['apis'] = new Map();
+  const tools: ServerEngine['tools'] = new Map();
   // They call the engine, which calls them: it starts after they have been made.
-  const pages = await createPages(await createFlow(options, { ...parts, apis }), options);
+  const pages = await createPages(await createFlow(options, { ...parts, apis, tools }), options);
   if (pages.brand !== undefined) clients.reservedNames.add(pages.brand);
   for (const [language, missing] of pages.untranslated?.(scopeLabels(options)) ?? [])
     options.logger.warn(
@@ -50,7 +54,7 @@ export async function startEngine<U extends User>(
   const grants: GrantParts = {
     ...tokens,
     options,
-    countRefresh: limiters.countRefresh,
+    countExchange: limiters.countExchange,
     foreign: {
       finders: features.flatMap(({ findRefreshToken = [] }) => findRefreshToken),
       failedClients: limiters.clients,
@@ -60,13 +64,13 @@ export async function startEngine<U extends User>(
   const { clientPermissions } = parts.access;
   const { directory } = clients;
   const modules = [
-    loginPart(options, { ...tokens, clients: directory, importConsents, requests }),
+    loginPart(options, { ...tokens, clients: directory, importConsents, requests, tools }),
     tokenPart({ ...tokens, ...grants, clients: directory, clientPermissions }),
     ...features.flatMap((feature) => feature.engine ?? []),
     { grants: features.flatMap((feature) => feature.grantTypes?.(grants) ?? []) },
   ];
   engine.start(() =>
-    createProvider(
+    createEngine(
       options,
       {
         audit,
@@ -88,7 +92,7 @@ export async function startEngine<U extends User>(
       engine.restart();
       invalidation.notify();
     });
-  return { engine, pages, apis };
+  return { engine, pages, apis, tools };
 }
 
 /** Makes what the pages can do: log in, consent, and what users see of their apps. */
@@ -105,23 +109,42 @@ async function createFlow<U extends User>(
     login: { browserRequestOf, provider, sessions },
     record: { audit },
     requests,
-  }: EngineParts<U> & Pick<ServerEngine, 'apis'>,
+    tools,
+    userAssignments,
+  }: EngineParts<U> & Pick<ServerEngine, 'apis' | 'tools'>,
 ): Promise<InteractionFlow> {
   const authorizedAppsOf = createAuthorizedApps({ ...options, audit, importConsents });
-  return createInteractionFlow(options, {
-    apis,
-    audit,
-    browsers: limiters.browsers,
-    clients: clients.directory,
+  const userSessionsOf = createUserSessions({ audit, storage: options.storage });
+  const { basePath, origin, paths } = options;
+  const flowParts: FlowParts = {
+    origin,
+    basePath,
+    accountPath: paths.account,
+    sessionsPath: paths.sessions,
     clientKinds,
     clientSources,
     features: await Promise.all(features.flatMap((feature) => feature.pages?.() ?? [])),
+    apis,
+  };
+  const [logoutRequest] = features.flatMap((feature) => feature.logoutRequest ?? []);
+  return createServerFlow(options, {
+    flowParts,
+    logoutRequest,
+    audit,
+    browsers: limiters.browsers,
+    clients: clients.directory,
     browserRequestOf,
     logins: limiters.logins,
     requests,
     sessions,
     provider,
+    tools,
+    async permissionsOf(userId) {
+      const found = await userAssignments.find(userId);
+      return found ? options.gate.effectivePermissions(found.assignment).keys() : [];
+    },
     authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
+    userSessions: (ctx, { id }) => userSessionsOf(id, originOf(ctx)),
   });
 }
 

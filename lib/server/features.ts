@@ -72,11 +72,12 @@ export function apiOf(features: readonly ServerFeature[], own: object): object {
   return added;
 }
 
-/** Makes `auth.use()`. */
-export function useOf(features: readonly ServerFeature[]): AuthServer['use'] {
+/** Makes `auth.featureMembers()`. */
+export function featureMembersOf(features: readonly ServerFeature[]): AuthServer['featureMembers'] {
   return <Api extends object>(feature: Feature<Api>) => {
     const parts = features.filter((one) => one.feature === feature);
-    if (parts.length === 0) throw new ConfigError('use()', 'pass a value that the option features has');
+    if (parts.length === 0)
+      throw new ConfigError('featureMembers()', 'pass a value that the option features has');
     return Object.assign({}, ...parts.map(({ api }) => api)) as Api;
   };
 }

@@ -1,4 +1,4 @@
-import type { Middleware } from 'koa';
+import type { Context, Middleware, Next } from 'koa';
 
 import { toSeconds } from '../contracts/duration.ts';
 import { readState } from '../contracts/clock.ts';
@@ -6,6 +6,7 @@ import type { ConcurrencyLimit, Logger, Milliseconds, Storage, StorageState } fr
 import { StorageError } from '../errors.ts';
 import { sendProblem } from '../http/problem.ts';
 import { hasTooManyParameters, TOO_MANY_PARAMETERS_PROBLEM } from '../http/query.ts';
+import { serveOnly } from '../http/served-paths.ts';
 import { endsWithin } from './shutdown.ts';
 
 /** The reason why a server is not ready for requests. */
@@ -122,10 +123,14 @@ export function healthEndpoints(
   ready: () => Promise<Readiness>,
   server: Pick<ConcurrencyLimit, 'limitSending'>,
 ): Middleware {
-  return async function health(ctx, next) {
+  // Not async: each request of the host passes through it.
+  function health(ctx: Context, next: Next): unknown {
     const { method, path } = ctx;
-    const isHealth = path === LIVE || path === READY;
-    if (!isHealth || (method !== 'GET' && method !== 'HEAD')) return next();
+    return isHealth(path) && (method === 'GET' || method === 'HEAD') ? answer(ctx) : next();
+  }
+
+  async function answer(ctx: Context): Promise<void> {
+    const { path } = ctx;
     if (hasTooManyParameters(ctx)) return sendProblem(ctx, TOO_MANY_PARAMETERS_PROBLEM);
     const readiness: Readiness = path === LIVE ? { ready: true } : await ready();
     ctx.status = readiness.ready ? 200 : 503;
@@ -136,8 +141,13 @@ export function healthEndpoints(
     });
     ctx.body = JSON.stringify(healthOf(readiness));
     server.limitSending(ctx.res);
-    return undefined;
-  };
+  }
+
+  return serveOnly(health, isHealth);
+}
+
+function isHealth(path: string): boolean {
+  return path === LIVE || path === READY;
 }
 
 function healthOf(readiness: Readiness): object {

@@ -27,7 +27,7 @@ export function createLimiters(
     browsers: login && createKnownBrowsers(secrets, login.deviceLifetime),
     clients: clientAuthentication && limiterOf(clientLimit(clientAuthentication)),
     /** Counts a token request for a user, on this node. @throws TooManyAttemptsError */
-    countRefresh: refreshes === 0 ? undefined : createNodeLimiter(refreshLimit(refreshes)),
+    countExchange: refreshes === 0 ? undefined : createNodeLimiter(refreshLimit(refreshes)),
     /** For the limits of APIs. */
     limitCallers: createLimitCallers(store, { ids, onRefused: () => observers.guarded?.(TOO_MANY_REQUESTS) }),
     limiterOf,

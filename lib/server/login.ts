@@ -1,4 +1,4 @@
-import { Engine } from '../engine/provider.ts';
+import { Engine } from '../engine/run.ts';
 import { createBrowserRequestOf, createLoginSessions } from '../login/login-session.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerRecord } from './record.ts';

@@ -1,22 +1,23 @@
 import type { Middleware } from 'koa';
 
-import { createRequires } from '../access/requires.ts';
-import type { User } from '../contracts/index.ts';
+import { createPermissionCheck, createRequires } from '../access/requires.ts';
+import type { Gate, User } from '../contracts/index.ts';
 import { sessionCookie } from '../engine/cookie-keys.ts';
 import { eventRulesOf, examinationsOf, featuresOf } from '../features/known.ts';
 import { optional, readOptions, unchecked } from '../options/declare.ts';
-import { endpointsOf } from '../engine/places.ts';
+import { endpointsOf } from '../engine/endpoint-paths.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import { rotationDelay } from '../options/tokens.ts';
 import { boolean } from '../options/values.ts';
 import type { ServerAccess } from './access.ts';
 import type { AuthServer } from './auth-server.ts';
 import type { ServerBase } from './base.ts';
-import { createCallback } from './callback.ts';
+import { createAuthenticate } from './authenticate.ts';
+import { createCallback, createOwnApp } from './callback.ts';
 import { requireCall } from './calls.ts';
 import type { ServerCore } from './core.ts';
 import type { ServerEngine } from './engine.ts';
-import { apiOf, createRevokeOf, useOf } from './features.ts';
+import { apiOf, createRevokeOf, featureMembersOf } from './features.ts';
 import { healthEndpoints } from './health.ts';
 import { PRUNE } from './jobs.ts';
 import { createClose } from './shutdown.ts';
@@ -43,13 +44,16 @@ export function createMembers<
   U extends User,
   S extends object,
   A extends string,
->(options: ResolvedOptions<P, R, U, S>, parts: MemberParts<P, R, U>): AuthServer<P, R, U, S, A> {
+>(options: ResolvedOptions<P, R, U, S>, parts: MemberParts<P, R, U>): AuthServer<Gate<P, R, S>, U, A> {
   const { gate, issuer, logger, resources, scopes, storage } = options;
   const { access, clients, clientKinds, clientSources, concurrencyLimit, engine, features, keys } = parts;
-  const { limiters, login, mount, tokens, work } = parts;
+  const { limiters, mount, tokens, work } = parts;
   const { audit, observers, trace } = parts.record;
   const health = healthEndpoints(work.ready, concurrencyLimit);
-  const own: AuthServer<P, R, U, S, A> = {
+  const app = createOwnApp(options);
+  const serve = createCallback(app, [health, mount]);
+
+  const own: AuthServer<Gate<P, R, S>, U, A> = {
     issuer,
     gate,
     scopes,
@@ -62,29 +66,38 @@ export function createMembers<
       requireCall('middleware', passed);
       return mount;
     },
-    callback(...passed: readonly unknown[]) {
-      requireCall('callback', passed);
-      return createCallback(options, health, mount);
+    callback(...served) {
+      requireCall('callback', served);
+      return serve(...served);
     },
+    authenticate: createAuthenticate<P, U, S>(app, {
+      checkPermissions: createPermissionCheck({ gate, realm: issuer }),
+      gate,
+      guardFor: access.guardFor,
+      logger,
+      observers,
+    }),
     guard(guarded = {}) {
       requireCall('guard', [guarded]);
       const { resource, session } = readOptions(GUARD, guarded, 'guard()');
-      return access.guardFor(resource, session ? login.sessions.findUser : undefined);
+      return access.guardFor(resource, session);
     },
-    requires: createRequires<P, U, S>({ gate, realm: issuer, observers }),
+    // The type of the objects is that of the gate, which TypeScript reads from a gate that it knows only.
+    requires: createRequires<P, U, S>({ gate, realm: issuer, observers }) as unknown as typeof own.requires,
     issueToken: tokens.issueToken,
-    grants: parts.grants,
+    userGrants: parts.grants,
     userData: parts.userData,
     revoke: createRevokeOf(
       tokens.revokeFor(),
       features.flatMap((feature) => feature.tokens ?? []),
     ),
-    keys: {
+    signingKeys: {
       list: () => keys.list(),
-      rotate: async (rotation = {}) => keys.rotate(readOptions(ROTATION, rotation, 'keys.rotate()').after),
+      rotate: async (rotation = {}) =>
+        keys.rotate(readOptions(ROTATION, rotation, 'signingKeys.rotate()').after),
     },
     prune: async (pruning = {}) => work.prune(readOptions(PRUNE, pruning, 'prune()')),
-    check: async () => {
+    doctor: async () => {
       const { runChecks } = await import('./doctor/run-checks.ts');
       return runChecks({
         storage,
@@ -111,13 +124,14 @@ export function createMembers<
       stopJobs: async () => work.stop(),
       storage,
     }),
-    use: useOf(features),
+    featureMembers: featureMembersOf(features),
     get provider() {
       return engine.provider();
     },
     parts: {
       admitsAgents: clientSources.on.size > 0,
       apis: parts.apis,
+      tools: parts.tools,
       audit,
       concurrencyLimit,
       clientKinds,
@@ -127,10 +141,12 @@ export function createMembers<
       logger,
       mountPath: options.paths.mount,
       observers,
+      pages: parts.pages,
       resources,
       sessionCookie: sessionCookie(options),
       storage,
       trace,
+      verifierFor: access.verifierFor,
     },
   };
   return Object.defineProperties(own, Object.getOwnPropertyDescriptors(apiOf(features, own)));

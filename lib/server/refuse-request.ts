@@ -1,10 +1,8 @@
-import type { Context } from 'koa';
-
 import type { Overload, Pages } from '../contracts/index.ts';
-import type { EndpointRule } from '../engine/endpoints.ts';
+import type { EngineRequest } from '../engine/request.ts';
 import { TOO_MANY_PARAMETERS } from '../http/query.ts';
-import { requestIdOf } from '../http/request-id.ts';
-import { OVERLOAD_REASONS, overloadHeaders } from '../limits/concurrency-limit.ts';
+import { requestIdOf } from '../http/request.ts';
+import { OVERLOAD_HEADERS, OVERLOAD_REASONS } from '../limits/concurrency-limit.ts';
 
 /** Why a request is refused before anything else is read of it. */
 export interface Refusal {
@@ -28,18 +26,17 @@ export function overloadRefusal(overload: Overload): Refusal {
     status: 503,
     error: 'temporarily_unavailable',
     reason: OVERLOAD_REASONS[overload],
-    headers: overloadHeaders(overload),
+    headers: OVERLOAD_HEADERS,
   };
 }
 
 /** Answers a request that is refused: clients get an OAuth error (RFC 6749 section 5.2), users a page. */
 export async function refuseRequest(
   pages: Pages,
-  ctx: Context,
-  { callers }: Pick<EndpointRule, 'callers'>,
+  { endpoint, host: ctx }: Pick<EngineRequest, 'endpoint' | 'host'>,
   { error, headers, reason, status }: Refusal,
 ): Promise<true> {
-  if (callers === 'browsers') {
+  if (endpoint.callers === 'browsers') {
     const description = status < 500 ? reason : '';
     await pages.error(ctx, { status, error, description, reference: requestIdOf(ctx) });
   } else {

@@ -33,7 +33,7 @@ export function createStoredClients(
     gate,
     scopes,
     lifetimes: tokens.lifetimes,
-    privateKeyJwt: options.clients.keys,
+    privateKeyJwt: options.clients.privateKeyJwt,
     kinds: clientKinds,
     sources: clientSources,
     further: furtherFields,

@@ -30,18 +30,18 @@ export function createTokens(
     clients: { directory },
     invalidation,
     keys: { aboutUser: aboutUserRing, tokens: keyRing },
-    opened,
+    openedFeatures,
     record: { audit },
   }: Pick<ServerStorage, 'invalidation'> & {
     readonly clients: ServerClients;
     readonly keys: ServerKeys;
-    readonly opened: readonly ServerFeature[];
+    readonly openedFeatures: readonly ServerFeature[];
     readonly record: ServerRecord;
   },
 ) {
   const { issuer, logger, storage } = options;
-  const accessTokens = opened.flatMap(({ accessTokens: ofServer = [] }) => ofServer);
-  const refreshTokens = opened.flatMap(({ findRefreshToken = [] }) => findRefreshToken);
+  const accessTokens = openedFeatures.flatMap(({ accessTokens: ofServer = [] }) => ofServer);
+  const refreshTokens = openedFeatures.flatMap(({ findRefreshToken = [] }) => findRefreshToken);
   const keysOf = (ring: KeyRing): TokenKeys =>
     derivedFromEach(
       () => ring.signing,

@@ -1,6 +1,7 @@
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserData } from '../account/user-data.ts';
 import { createUserGrants } from '../account/user-grants.ts';
+import { createUserSessions } from '../account/user-sessions.ts';
 import type { User, UserData, UserGrantsRegistry } from '../contracts/index.ts';
 import { exportsOf, featuresOf } from '../features/known.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -27,7 +28,6 @@ export function createServerUserData(
 ): ServerUserData {
   const { storage } = options;
   const grants = createUserGrants({
-    audit,
     authorizedAppsOf: createAuthorizedApps({
       ...options,
       audit,
@@ -35,6 +35,7 @@ export function createServerUserData(
     }),
     kinds: features.flatMap((feature) => feature.grants ?? []),
     storage,
+    userSessionsOf: createUserSessions({ audit, storage }),
   });
   const userData = createUserData({
     audit,

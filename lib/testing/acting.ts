@@ -206,8 +206,8 @@ function takesToken({ headers, url = '' }: IncomingMessage): boolean {
   return headers.authorization === undefined && !CLIENT_AUTHENTICATION.test(url);
 }
 
-// There the field would authenticate the client a second time (RFC 6749 section 2.3, RFC 7009, RFC 7662).
-const CLIENT_AUTHENTICATION = /\/oauth\/(?:token|revoke|introspect)(?:\?|$)/;
+// There the field would authenticate the client a second time (RFC 6749 section 2.3, RFC 7009, RFC 7662, RFC 9126).
+const CLIENT_AUTHENTICATION = /\/oauth\/(?:token|revoke|introspect|par)(?:\?|$)/;
 
 function actInContext<W extends PrincipalIdentity>(
   ctx: ActingContext,
@@ -222,8 +222,7 @@ function actInContext<W extends PrincipalIdentity>(
   const assignment = permissions || roles ? { permissions: permissions ?? [], roles: roles ?? [] } : own;
   checkDefined('permission', assignment.permissions, (name) => gate.has(name));
   checkDefined('role', assignment.roles, (name) => Object.hasOwn(gate.roles, name));
-  const unlimited = { gate, granted: undefined, scopes: new Map() };
-  const principal = makePrincipal(who, effectivePermissions(assignment, gate), unlimited);
+  const principal = makePrincipal(who, effectivePermissions(assignment, gate), { gate });
   setPrincipal(ctx.state, principal);
   return principal;
 }

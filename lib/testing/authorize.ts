@@ -77,7 +77,11 @@ export async function authorize(
   checkNames(request, REQUEST, 'authorize()');
   const { issuer } = setup;
   const codeVerifier = randomBytes(32).toString('base64url');
-  const sent = authorizationRequest(issuer, registered, request, codeVerifier);
+  const sent = await push(
+    issuer,
+    registered,
+    authorizationRequest(issuer, registered, request, codeVerifier),
+  );
   const callback = await followRedirects(sent, setup, {
     user,
     answer: 'consent',
@@ -112,7 +116,12 @@ export async function deny(
 ): Promise<URL> {
   checkNames(request, REQUEST, 'deny()');
   const codeVerifier = randomBytes(32).toString('base64url');
-  const sent = authorizationRequest(setup.issuer, registered, request, codeVerifier);
+  const { issuer } = setup;
+  const sent = await push(
+    issuer,
+    registered,
+    authorizationRequest(issuer, registered, request, codeVerifier),
+  );
   return followRedirects(sent, setup, { user, answer: 'deny', declined: [] });
 }
 
@@ -150,6 +159,26 @@ function authorizationRequest(
     ...parameters,
   }).toString();
   return { url, redirectUri };
+}
+
+/** Pushes the request where the server takes that, because it may refuse others (RFC 9126). */
+async function push(
+  issuer: string,
+  { client, secret }: RegisteredClient,
+  { redirectUri, url }: SentRequest,
+): Promise<SentRequest> {
+  const metadata = await fetch(`${issuer}/.well-known/oauth-authorization-server`);
+  const server = (await metadata.json()) as Readonly<Record<string, string>>;
+  const { pushed_authorization_request_endpoint: endpoint } = server;
+  if (endpoint === undefined) return { redirectUri, url };
+  const body = new URLSearchParams(url.searchParams);
+  if (secret !== undefined) body.set('client_secret', secret.value);
+  const response = await fetch(endpoint, { method: 'POST', body });
+  const answer = (await response.json()) as Record<string, string>;
+  if (!response.ok) throw new Error(`The client was not authorized: ${describeError(answer)}`);
+  const pushed = new URL(url);
+  pushed.search = String(new URLSearchParams({ client_id: client.id, request_uri: answer['request_uri']! }));
+  return { redirectUri, url: pushed };
 }
 
 // More than enough for login and consent, with a redirect to the authorization endpoint after each.

@@ -12,7 +12,7 @@ export function completeClient(given: Partial<Client>, grantType: ClientGrantTyp
     id: randomUUID(),
     name: 'Test client',
     clientUri: undefined,
-    logo: undefined,
+    logoHash: undefined,
     verified: false,
     source: 'manual',
     grantType,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import type { Context } from 'koa';
 
-import type { Interactions, InteractionFlow, User } from '../contracts/index.ts';
+import type { ConsentForm, Interactions, InteractionFlow, User } from '../contracts/index.ts';
 import { ConsentInvalidError } from '../errors.ts';
 
 /** A user, and their answer on the consent page. */
@@ -22,7 +22,7 @@ export interface Decisions {
 }
 
 const HEADER = 'gatehouse-test-decision';
-const INTERACTION = /\/oauth\/interaction\/([^/]+)$/;
+const INTERACTION = /\/oauth\/interaction\/[^/]+$/;
 
 export function createDecisions(given: Interactions | undefined): Decisions {
   const decisions = new Map<string, Decision>();
@@ -33,12 +33,11 @@ export function createDecisions(given: Interactions | undefined): Decisions {
       return {
         brand: pages?.brand,
         async middleware(ctx, next) {
-          const uid = INTERACTION.exec(ctx.path)?.[1];
+          const isInteraction = INTERACTION.test(ctx.path);
           const decision = decisions.get(ctx.get(HEADER));
-          if (uid === undefined || !decision) return pages ? pages.middleware(ctx, next) : next();
+          if (!isInteraction || !decision) return pages ? pages.middleware(ctx, next) : next();
           try {
-            ctx.redirect(await decide(flow, ctx, uid, decision));
-            ctx.status = 303;
+            await decide(flow, ctx, decision);
           } catch (error) {
             if (!(error instanceof ConsentInvalidError)) throw error;
             ctx.status = error.status;
@@ -62,21 +61,28 @@ export function createDecisions(given: Interactions | undefined): Decisions {
   };
 }
 
-async function decide(
+/** Answers the page that a request is for. */
+async function decide(flow: InteractionFlow, ctx: Context, decision: Decision): Promise<void> {
+  const asked = await flow.consent(ctx);
+  const page = asked?.kind === 'form' ? await answerConsent(flow, ctx, asked, decision) : asked;
+  const next = page ?? (await flow.login(ctx, decision.user));
+  if (next?.kind === 'redirect') ctx.redirect(next.url);
+  else if (next?.kind === 'error') ctx.body = { error: next.error, error_description: next.description };
+  else throw new ConsentInvalidError('Every scope was declined: grant one, or deny the request.');
+}
+
+async function answerConsent(
   flow: InteractionFlow,
   ctx: Context,
-  uid: string,
-  { answer, declined, user }: Decision,
-): Promise<string> {
-  const interaction = await flow.find(ctx, uid);
-  if (interaction.prompt === 'login') return flow.login(ctx, interaction, user);
-  if (answer === 'deny') return flow.deny(ctx, interaction);
-  const optional = interaction.scopes.filter((scope) => scope.optional).map(({ name }) => name);
+  { scopes }: ConsentForm,
+  { answer, declined }: Decision,
+): ReturnType<InteractionFlow['consent']> {
+  if (answer === 'deny') return flow.consent(ctx, 'deny');
+  const optional = (scopes ?? []).filter((scope) => scope.optional).map(({ name }) => name);
   const missing = declined.filter((name) => !optional.includes(name));
   if (missing.length > 0) throw new ConsentInvalidError(`There is no check box for: ${missing.join(' ')}`);
   return flow.consent(
     ctx,
-    interaction,
     optional.filter((name) => !declined.includes(name)),
   );
 }

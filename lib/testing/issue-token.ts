@@ -36,8 +36,8 @@ export async function issueToken(auth: AnyAuthServer, given: TokenRequest): Prom
   const { client, user, ...rest } = given;
   return auth.issueToken({
     ...rest,
-    client: client?.id ?? (await testClientOf(auth)),
-    ...(user && { user: user.id }),
+    clientId: client?.id ?? (await testClientOf(auth)),
+    ...(user && { userId: user.id }),
   });
 }
 

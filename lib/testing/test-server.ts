@@ -7,7 +7,7 @@ import Koa from 'koa';
 import { createApiRouter, createAuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import type { User, UserStore } from '../contracts/index.ts';
+import type { Gate, User, UserStore } from '../contracts/index.ts';
 import type { AuthServerOptions } from '../options/options.ts';
 import type { AuthServer } from '../server/auth-server.ts';
 import type { KoaApp } from './acting.ts';
@@ -30,19 +30,14 @@ export interface TestServerOptions<
   /** A user store, or a list of users with their roles and permissions, who log in with any password. @default [] */
   readonly users?: UserStore<U> | readonly TestUser<P, R, U>[];
   /** Creates the app under test. @default an app with the server and the API, without other routes */
-  readonly app?: (auth: AuthServer<P, R, U, S>) => KoaApp | Promise<KoaApp>;
+  readonly app?: (auth: AuthServer<Gate<P, R, S>, U>) => KoaApp | Promise<KoaApp>;
 }
 
 /** A running server for one test or one test file. */
-export interface TestServer<
-  P extends string = string,
-  R extends string = string,
-  U extends User = User,
-  S extends object = object,
-> extends AsyncDisposable {
+export interface TestServer<G extends Gate = Gate, U extends User = User> extends AsyncDisposable {
   /** Its origin, such as `http://127.0.0.1:41234`, on a free port of this machine. */
   readonly origin: string;
-  readonly auth: AuthServer<P, R, U, S>;
+  readonly auth: AuthServer<G, U>;
   /** The app under test. */
   readonly app: KoaApp;
   /**
@@ -79,7 +74,7 @@ export interface TestServer<
  */
 export async function testServer<P extends string, R extends string, U extends User, S extends object>(
   options: TestServerOptions<P, R, U, S> = {},
-): Promise<TestServer<P, R, U, S>> {
+): Promise<TestServer<Gate<P, R, S>, U>> {
   const { app: makeApp = defaultApp, interactions, users: people = [], ...rest } = options;
   const users = isList(people) ? testUsers(people) : people;
   const decisions = createDecisions(interactions);
@@ -118,9 +113,9 @@ export async function listen<P extends string, R extends string, U extends User,
     listener,
   }: {
     readonly create: typeof createAuthServer;
-    readonly listener: (auth: AuthServer<P, R, U, S>) => RequestListener | Promise<RequestListener>;
+    readonly listener: (auth: AuthServer<Gate<P, R, S>, U>) => RequestListener | Promise<RequestListener>;
   },
-): Promise<Pick<TestServer<P, R, U, S>, 'auth' | 'close' | 'origin'>> {
+): Promise<Pick<TestServer<Gate<P, R, S>, U>, 'auth' | 'close' | 'origin'>> {
   await storage.migrate();
   // Longer than a busy machine lets this process wait: Node would close a connection at the moment when the client uses it again.
   const server = createServer({ keepAliveTimeout: 60_000 }).listen(0, '127.0.0.1');
@@ -173,7 +168,7 @@ function testUsers<U extends User>(people: readonly TestUser<string, string, U>[
     people.map(({ id, permissions = [], roles = [] }) => [id, { permissions, roles }]),
   );
   return {
-    authenticate: async (login) => people.find(({ email, id }) => login === email || login === id),
+    verifyPassword: async (login) => people.find(({ email, id }) => login === email || login === id),
     find: async (id) => people.find((one) => one.id === id),
     permissions: async ({ id }) => assignments.get(id)?.permissions ?? [],
     roles: async ({ id }) => assignments.get(id)?.roles ?? [],

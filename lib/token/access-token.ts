@@ -4,7 +4,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 
 import type { Seconds } from '../contracts/duration.ts';
 import type { CompleteLifetimes } from '../clients/lifetimes.ts';
-import type { AccessTokenClaims, Client, ClientLifetimes, User } from '../contracts/index.ts';
+import type { AccessTokenClaims, Client, User } from '../contracts/index.ts';
 import { now } from '../contracts/clock.ts';
 import { ConfigError } from '../errors.ts';
 import type { AuthenticatedTokenRequest } from '../engine/part.ts';
@@ -15,8 +15,8 @@ import type { TokenKeys } from './token-key.ts';
 /** What an access token says. */
 export interface AccessTokenContent {
   readonly client: Client;
-  /** For a token of the client for itself: its `StoredClient.sequence` from before the token was issued. */
-  readonly sequence: number;
+  /** For a token of the client for itself: its `StoredClient.sequence` from before the token was issued. 0: it was never ended. */
+  readonly clientSequence?: number;
   /** The grant of a user's token. `undefined`: a token of the client for itself. */
   readonly grant: { readonly id: string; readonly user: User } | undefined;
   readonly api: Pick<ResolvedResource, 'resource'>;
@@ -32,7 +32,7 @@ export function createSignAccessToken(
   { issuer, aboutUser, tokens }: ResolvedOptions,
   signingKeys: TokenKeys,
 ): SignAccessToken {
-  return async ({ api, client, grant, lifetime, scopes, sequence }) => {
+  return async ({ api, client, grant, lifetime, scopes, clientSequence = 0 }) => {
     const named = scopes ?? [];
     const principal = grant
       ? { user: grant.user, grantId: grant.id }
@@ -44,7 +44,7 @@ export function createSignAccessToken(
       ...hostClaims,
       ...(scopes?.length === 0 && { limited: true }),
       // An end of the client since it was checked has a greater number, and revokes the token.
-      ...(!grant && sequence > 0 && { revocation_sequence: sequence }),
+      ...(!grant && clientSequence > 0 && { revocation_sequence: clientSequence }),
       ...(grant && { grant_id: grant.id }),
       principal: grant ? 'user' : 'client',
       jti: randomUUID(),
@@ -110,12 +110,11 @@ export function effectiveLifetimes(
   { lifetimes }: Pick<Client, 'lifetimes'>,
   server: CompleteLifetimes,
 ): CompleteLifetimes {
-  const shorter = (name: keyof ClientLifetimes): Seconds =>
-    Math.min(lifetimes[name] ?? Infinity, server[name]);
+  const { accessToken = Infinity, refreshToken = Infinity, refreshTokenAbsolute = Infinity } = lifetimes;
   return {
-    accessToken: shorter('accessToken'),
-    refreshToken: shorter('refreshToken'),
-    refreshTokenAbsolute: shorter('refreshTokenAbsolute'),
+    accessToken: Math.min(accessToken, server.accessToken),
+    refreshToken: Math.min(refreshToken, server.refreshToken),
+    refreshTokenAbsolute: Math.min(refreshTokenAbsolute, server.refreshTokenAbsolute),
   };
 }
 

@@ -12,14 +12,14 @@ import type { ClientDirectory } from '../clients/directory.ts';
 import type { StoredClient, UserStore } from '../contracts/index.ts';
 import { errors } from '../engine/oidc-provider.ts';
 import type { EnginePart } from '../engine/part.ts';
-import { requestOf } from '../engine/request.ts';
+import { engineRequestOf } from '../engine/request.ts';
 import { checkOneResource } from '../engine/resource-parameter.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
-import { authorizationCodeGrant } from './authorization-code.ts';
-import { clientCredentialsGrant } from './client-credentials.ts';
+import { authorizationCodeGrant } from './authorization-code-grant.ts';
+import { clientCredentialsGrant } from './client-credentials-grant.ts';
 import type { GrantParts } from './exchange.ts';
 import { accessTokenAdapter, codeAdapter, grantAdapter, refreshTokenAdapter } from './models.ts';
-import { refreshTokenGrant } from './refresh-token.ts';
+import { refreshTokenGrant } from './refresh-token-grant.ts';
 import {
   allowedScopes,
   decideScopes,
@@ -71,7 +71,11 @@ export function tokenPart(parts: TokenParts): EnginePart {
         resourceIndicators: {
           enabled: true,
           defaultResource: (ctx) =>
-            defaultResource(requestOf(ctx).client!.client, requestedScopes(sentScope(ctx)).scopes, options),
+            defaultResource(
+              engineRequestOf(ctx).client!.client,
+              requestedScopes(sentScope(ctx)).scopes,
+              options,
+            ),
           getResourceServerInfo: createResourceServerInfo(options),
         },
       },
@@ -83,7 +87,8 @@ export function tokenPart(parts: TokenParts): EnginePart {
         // The engine stores none here; it prints a notice about each lifetime that is left out.
         Grant: lifetimes.refreshToken,
       },
-      revokeGrantPolicy: (ctx) => !(requestOf(ctx).endpoint.endsTokens && ctx.oidc.entities.AccessToken),
+      revokeGrantPolicy: (ctx) =>
+        !(engineRequestOf(ctx).endpoint.endsTokens && ctx.oidc.entities.AccessToken),
       extraTokenClaims: createHostTokenClaims(clients),
     },
   };
@@ -113,7 +118,7 @@ function createResourceServerInfo(
     checkOneResource(ctx);
     const api = options.resources.get(resource);
     if (!api) throw new errors.InvalidTarget();
-    const request = requestOf(ctx);
+    const request = engineRequestOf(ctx);
     const allowed = allowedScopes(request.client!.client, api, options);
     const { hasOfflineAccess, scopes: requested } = requestedScopes(sentScope(ctx));
     const scopes = decideScopes(requested, api, allowed, options);
@@ -149,7 +154,7 @@ function requireScopeOf(
 
 /** The parameter `scope` as it was sent: the engine removes `offline_access` from that of an authorization request. */
 function sentScope(ctx: KoaContextWithOIDC): unknown {
-  const { parameters = ctx.oidc.params } = requestOf(ctx);
+  const { parameters = ctx.oidc.params } = engineRequestOf(ctx);
   return parameters?.['scope'];
 }
 

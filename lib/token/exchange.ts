@@ -14,7 +14,7 @@ import { findForeign } from './foreign-tokens.ts';
 import type { ForeignRefreshTokens } from './foreign-tokens.ts';
 import { findCurrent, findPresented, isReplay, redeem, refreshGraceOf } from './redemption.ts';
 import type { PresentedCredential } from '../engine/request.ts';
-import { TooManyAttempts } from '../engine/response.ts';
+import { TooManyAttempts } from '../engine/refusals.ts';
 import { checkGrantedResource } from '../engine/resource-parameter.ts';
 import { grantedLimit } from './scopes.ts';
 import type { AuthenticatedTokenRequest } from '../engine/part.ts';
@@ -45,7 +45,7 @@ export interface GrantParts {
   /** Those of features. */
   readonly addToResponse: readonly AddToResponse[];
   /** Counts a token request for a user. @throws TooManyAttemptsError. `undefined`: there is no limit */
-  readonly countRefresh: ((refresh: RefreshAttempt) => void) | undefined;
+  readonly countExchange: ((refresh: RefreshAttempt) => void) | undefined;
   readonly foreign: ForeignRefreshTokens;
 }
 
@@ -130,7 +130,7 @@ export async function exchange(
 ): Promise<void> {
   const { options, signAccessToken } = parts;
   const { grant } = presented;
-  const { client, sequence } = request.client;
+  const { client } = request.client;
   checkGrantedResource(ctx, presented);
   const { api, scopes, user } = await findUsableCredential(presented, parts, requested);
   const lifetimes = effectiveLifetimes(client, api.lifetimes);
@@ -138,7 +138,7 @@ export async function exchange(
   // Of the platform's own clients with a secret, no user and no stranger has the refresh token.
   const isOfPlatform = client.confidential && vouchedForBy(client) === 'platform';
   if (!isOfPlatform) refuseLoop(presented, lifetime, parts);
-  const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes, sequence };
+  const content = { api, client, grant: { id: grant.id, user }, lifetime, scopes };
   const accessToken = await signAccessToken(content);
   const more: object[] = [];
   for (const add of parts.addToResponse) {
@@ -166,11 +166,11 @@ export async function exchange(
 function refuseLoop(
   { credential, grant: { clientId, id, userId } }: PresentedCredential,
   lifetime: Seconds,
-  { countRefresh }: Pick<GrantParts, 'countRefresh'>,
+  { countExchange }: Pick<GrantParts, 'countExchange'>,
 ): void {
   const isRefresh = credential.kind === 'refresh_token';
   try {
-    countRefresh?.({ clientId, userId, grantId: isRefresh ? id : undefined, lifetime });
+    countExchange?.({ clientId, userId, grantId: isRefresh ? id : undefined, lifetime });
   } catch (error) {
     const what = isRefresh ? 'refreshes of this authorization' : 'sign-ins of this user at this client';
     throw TooManyAttempts.instead(error, what);

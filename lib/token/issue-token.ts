@@ -25,12 +25,12 @@ const idOr =
 
 const ISSUE_TOKEN = {
   /** The `client_id` of an enabled client. */
-  client: idOr('pass a client_id, such as client.id'),
+  clientId: idOr('pass a client_id, such as client.id'),
   /**
    * The id of the user whom the token speaks for; the client is of a kind that acts for users. Without it the token
    * speaks for the client itself, and the grant type is `client_credentials`.
    */
-  user: optional(idOr("pass a user's id, or leave it out for the client itself")),
+  userId: optional(idOr("pass a user's id, or leave it out for the client itself")),
   /**
    * Scopes that the client may request. A token without scopes is not limited to any.
    * @default the scopes that the client is registered with, else none
@@ -68,11 +68,11 @@ export function createIssueToken(
   return async function issueToken(options) {
     // An unknown name is refused: a misspelt `user` would be a token for the client itself.
     const {
-      client: clientId,
+      clientId,
       lifetime: requestedLifetime,
       resource: requestedApi = issuer,
       scopes: requested,
-      user: userId,
+      userId,
     } = readOptions(ISSUE_TOKEN, options, 'issueToken()');
     const api = requireResource('issueToken({ resource })', requestedApi, settings.resources);
     // Read before the client and the user, so that ending either of them from here on revokes this token too.
@@ -85,7 +85,7 @@ export function createIssueToken(
     const scopes = scopesFor(client, requested, api);
     const user = userId === undefined ? undefined : await users.find(userId);
     if (userId !== undefined && !user)
-      throw new ConfigError('issueToken({ user })', 'users.find() finds no user with this id');
+      throw new ConfigError('issueToken({ userId })', 'users.find() finds no user with this id');
     const grant = user && {
       id: await startGrant(storage, { clientId, userId: user.id, scopes, lifetime, sequence }),
       user,
@@ -96,7 +96,7 @@ export function createIssueToken(
       grant,
       lifetime,
       scopes: scopes.length > 0 ? scopes : undefined,
-      sequence: stored.sequence,
+      clientSequence: stored.sequence,
     });
     const resource = besidesDefault(api.resource, issuer);
     audit.record({
@@ -133,17 +133,17 @@ function lifetimeFor(
 
 function checkClient({ disabled, grantType, id }: Client, userId: string | undefined): void {
   if (disabled) {
-    throw new ConfigError('issueToken({ client })', `the client ${id} is disabled; enable it first`);
+    throw new ConfigError('issueToken({ clientId })', `the client ${id} is disabled; enable it first`);
   }
   if (userId === undefined && grantType !== 'client_credentials') {
     throw new ConfigError(
-      'issueToken({ user })',
+      'issueToken({ userId })',
       `the client ${id} acts for users only (grant type ${grantType}); pass the id of a user`,
     );
   }
   if (userId !== undefined && grantType === 'client_credentials') {
     throw new ConfigError(
-      'issueToken({ user })',
+      'issueToken({ userId })',
       `the client ${id} acts for itself only (grant type client_credentials); leave user out, or pass another client`,
     );
   }

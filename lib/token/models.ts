@@ -1,14 +1,14 @@
-import { errors, Provider } from '../engine/oidc-provider.ts';
-import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { Model } from '../engine/calls-without-context.ts';
+import { errors } from '../engine/oidc-provider.ts';
+import type { AdapterPayload } from 'oidc-provider';
 
 import { scopeLimit } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type { AccessTokenClaims, Credential, Grant, GrantStore } from '../contracts/index.ts';
-import { currentRequest } from '../engine/request.ts';
 import type { EngineRequest } from '../engine/request.ts';
-import { originOf } from '../http/request-id.ts';
-import { senderOf } from '../http/sender.ts';
+import { originOf } from '../http/request.ts';
+import { senderOf } from '../http/request.ts';
 import { hashCredential } from '../keys/hash.ts';
 import { hostClaimsOf } from './access-token.ts';
 import { findUsableCredential } from './exchange.ts';
@@ -26,21 +26,20 @@ export function codeAdapter(
   grants: Pick<GrantStore, 'insert'>,
   endUnusedGrants: EndUnusedGrants,
   { aboutUser }: Pick<ResolvedOptions, 'aboutUser'>,
-): Partial<Adapter> {
+): Model {
   return {
-    async upsert(value, payload) {
-      const request = currentRequest();
+    async upsert(request, value, payload) {
       if (!request?.session) throw new Error('A code is issued only in a login session');
-      const { consent, isLimitedToNoScope: limited = false, session: found } = request;
+      const { consent, isLimitedToNoScope: limited = false, session: found, spends } = request;
       const origin = senderOf(request.host);
       const { sequence, session } = found;
       const sessionUid = signsIn(splitScope(payload.scope), aboutUser) ? session.uid : undefined;
-      const grant = approvedGrant(payload, { limited, origin, sequence, sessionUid });
-      const basis = { consent, sessionId: session.id };
+      const grant = approvedGrant(request, payload, { limited, origin, sequence, sessionUid });
+      const basis = { consent, sessionId: session.id, spends };
       const code = toCode(value, payload, { hasOfflineAccess: request.hasOfflineAccess });
       if (!(await grants.insert(grant, code, basis))) {
         request.mustRestart = true;
-        throw new errors.AccessDenied('the consent or the login session has ended meanwhile');
+        throw new errors.AccessDenied('what the code depends on has ended meanwhile');
       }
       await endUnusedGrants(grant, originOf(request.host), found.grants);
     },
@@ -50,14 +49,11 @@ export function codeAdapter(
 }
 
 /** Refresh tokens, as the revocation and introspection endpoints of the engine find them. */
-export function refreshTokenAdapter(
-  parts: Pick<GrantParts, 'findUsable' | 'foreign' | 'options'>,
-): Partial<Adapter> {
+export function refreshTokenAdapter(parts: Pick<GrantParts, 'findUsable' | 'foreign' | 'options'>): Model {
   const { foreign: foreignParts, options } = parts;
   const { storage } = options;
   return {
-    async find(value) {
-      const request = currentRequest();
+    async find(request, value) {
       const isEnd = request?.endpoint.endsTokens === true;
       const foreign =
         request && foreignParts.finders.length > 0
@@ -129,8 +125,9 @@ function namedClaims(claims: unknown): object | undefined {
   return named && { id_token: Object.fromEntries(Object.keys(named).map((name) => [name, null])) };
 }
 
-/** The grant of the current authorization request, made by `createLoadGrant` (see consent.ts). */
+/** The grant of an authorization request, made by `createLoadGrant` (see consent.ts). */
 function approvedGrant(
+  request: EngineRequest,
   payload: AdapterPayload,
   {
     limited,
@@ -139,7 +136,7 @@ function approvedGrant(
     sessionUid,
   }: { limited: boolean } & Pick<Grant, 'origin' | 'sequence' | 'sessionUid'>,
 ): Grant {
-  const grant = Provider.ctx?.oidc.entities.Grant;
+  const grant = request.oidc?.entities.Grant;
   if (!grant || grant.jti !== payload.grantId) {
     throw new errors.InvalidRequest('the authorization request has no grant');
   }
@@ -162,17 +159,17 @@ function approvedGrant(
  * Grants. A grant is stored together with its code and read together with the presented code or refresh
  * token, so most requests read no row here.
  */
-export function grantAdapter(grants: GrantStore, issuer: string): Partial<Adapter> {
+export function grantAdapter(grants: GrantStore, issuer: string): Model {
   return {
-    async find(id) {
-      const presented = currentRequest()?.credential?.grant;
+    async find(request, id) {
+      const presented = request?.credential?.grant;
       const grant = presented?.id === id ? presented : await grants.find(id);
       // A grant is for one API, which its code and its refresh tokens name.
-      const resource = currentRequest()?.credential?.resource ?? issuer;
+      const resource = request?.credential?.resource ?? issuer;
       return grant && grant.revokedAt === undefined ? toGrantPayload(grant, resource) : undefined;
     },
     // The engine destroys a grant when one of its credentials is presented again: all tokens of the family are revoked.
-    async destroy(id) {
+    async destroy(_request, id) {
       await grants.revoke({ id }, now(), 'client');
     },
   };
@@ -194,7 +191,7 @@ function toGrantPayload(grant: Grant, resource: string): AdapterPayload {
 
 /**
  * Access tokens are JWTs without a row. The revocation and introspection endpoints verify the token before the engine runs
- * (see request-body.ts); this adapter gives the engine the payload that it would have stored, made from the claims.
+ * (see unwrap-token.ts); this adapter gives the engine the payload that it would have stored, made from the claims.
  */
 export function accessTokenAdapter(
   principal: AccessTokenClaims['principal'],
@@ -207,15 +204,14 @@ export function accessTokenAdapter(
       users,
     },
   }: Pick<GrantParts, 'findUsable' | 'options'> & { readonly isActive: IsTokenActive },
-): Partial<Adapter> {
+): Model {
   /** What cannot be used at the moment may be usable tomorrow, so that it is revoked all the same. */
   async function findToRevoke(claims: AccessTokenClaims): Promise<AdapterPayload | undefined> {
     return (await confirmAbsence(storage, isActive(claims))) ? toTokenPayload(claims) : undefined;
   }
 
   return {
-    async find(id) {
-      const request = currentRequest();
+    async find(request, id) {
       const { accessTokenClaims: claims, introspected } = request ?? {};
       if (principal === 'user' && introspected?.jti === id) return introspected;
       if (claims?.jti !== id || claims.principal !== principal) return undefined;
@@ -226,9 +222,9 @@ export function accessTokenAdapter(
       });
       return typeof usable === 'string' ? undefined : toIntrospectedPayload(claims, usable.scopes);
     },
-    async destroy(id) {
+    async destroy(request, id) {
       const at = now();
-      const expiresAt = currentRequest()?.accessTokenClaims?.exp ?? at + lifetimes.accessToken;
+      const expiresAt = request?.accessTokenClaims?.exp ?? at + lifetimes.accessToken;
       await storage.revocations.revokeToken({ id, revokedAt: at, expiresAt });
     },
     async revokeByGrantId() {},

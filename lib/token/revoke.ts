@@ -18,18 +18,18 @@ export type RevocationTarget =
   /** An access token, a personal one too, is revoked alone; a refresh token or a code with its whole family. */
   | { readonly token: string }
   /** A grant id, as in the `grant_id` claim. */
-  | { readonly grant: string }
+  | { readonly grantId: string }
   /**
    * The id of a user: all tokens of the user at all clients, the user's personal access tokens and login sessions, and every login and
    * authorization in progress. Call it when a password changes, and when a user is removed.
    */
-  | { readonly user: string }
+  | { readonly userId: string }
   /**
    * A `client_id`: all tokens of the client, for its users and for itself. The client can get new tokens afterwards: at once on
    * this node, and within `tokens.revocationLag` on other nodes, which until then may issue client-credentials tokens that are revoked
    * already.
    */
-  | { readonly client: string }
+  | { readonly clientId: string }
   /**
    * All tokens, logins and authorizations of all users and clients, also those that the storage does not know because it was
    * restored from a backup. Remembered consents are deleted. Every user signs in and is asked for consent again. As with a
@@ -59,21 +59,21 @@ export function createRevoke(
     const at = now();
     if ('token' in target) {
       await revokeToken(target.token, at);
-    } else if ('grant' in target) {
-      const grant = await confirmAbsence(storage, storage.grants.find(target.grant));
+    } else if ('grantId' in target) {
+      const grant = await confirmAbsence(storage, storage.grants.find(target.grantId));
       if (grant) await revokeGrant(grant, at);
-    } else if ('user' in target) {
-      await storage.revocations.revokeAllOf({ userId: target.user });
+    } else if ('userId' in target) {
+      await storage.revocations.revokeAllOf({ userId: target.userId });
       // The sessions are invalid already; their rows are deleted to save space.
-      await storage.sessions.deleteOfUser(target.user);
-      audit.record({ type: 'tokens_revoked', target: 'user', userId: target.user });
+      await storage.sessions.deleteOfUser(target.userId);
+      audit.record({ type: 'tokens_revoked', target: 'user', userId: target.userId });
     } else if ('all' in target) {
       await storage.revocations.revokeAllOf({ all: true });
       await storage.consents.deleteAll();
       audit.record({ type: 'tokens_revoked', target: 'all' });
     } else {
-      await storage.revocations.revokeAllOf({ clientId: target.client });
-      audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.client });
+      await storage.revocations.revokeAllOf({ clientId: target.clientId });
+      audit.record({ type: 'tokens_revoked', target: 'client', clientId: target.clientId });
     }
   };
 
@@ -124,13 +124,13 @@ export type EndMissingUser = (userId: string) => Promise<void>;
  * Consents are deleted too: what one person has agreed to is not agreed by the next one.
  */
 export function createEndMissingUser(
-  revoke: (target: { readonly user: string }) => Promise<void>,
+  revoke: (target: { readonly userId: string }) => Promise<void>,
   consents: Pick<ConsentStore, 'delete' | 'list'>,
 ): EndMissingUser {
   return async function endMissingUser(userId) {
     for (const { clientId } of await consents.list(userId)) await consents.delete(userId, clientId);
     // Last: nothing meets the user again, so that what is missing by then would stay.
-    await revoke({ user: userId });
+    await revoke({ userId });
   };
 }
 
@@ -143,9 +143,9 @@ function checkTarget(target: RevocationTarget): void {
   if (!isObject(target) || more.length > 0 || !isValid) {
     throw new ConfigError(
       'revoke()',
-      'pass one of { token }, { grant }, { user } and { client }, with a string, or { all: true }',
+      'pass one of { token }, { grantId }, { userId } and { clientId }, with a string, or { all: true }',
     );
   }
 }
 
-const KINDS = { token: true, grant: true, user: true, client: true, all: true };
+const KINDS = { token: true, grantId: true, userId: true, clientId: true, all: true };

@@ -1,19 +1,19 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import { AssignmentInvalidError } from 'koa-gatehouse';
-import type { AuditRecord, AuthServerOptions, UserStore } from 'koa-gatehouse';
+import type { AuditRecord, AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { like } from '../harness/like.ts';
 import { runCodeFlow, people, startPlatform } from '../harness/platform.ts';
-import type { Person, Platform } from '../harness/platform.ts';
+import type { PasswordStore, Person, Platform } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import { clientToken } from '../harness/tokens.ts';
+import { AssignmentInvalidError } from '../../lib/errors.ts';
 
 /** A user store without `permissions()` and `roles()`: Ann is '1', Bob '2'. */
-function withoutPermissions(store: UserStore<Person>): UserStore<Person> {
+function withoutPermissions(store: PasswordStore): PasswordStore {
   return {
-    authenticate: async (login, password) => store.authenticate(login, password),
+    verifyPassword: async (login, password) => store.verifyPassword(login, password),
     find: async (id) => store.find(id),
   };
 }
@@ -39,12 +39,12 @@ test('an assigned role or permission applies to requests at once, and its remova
   audit.on('assignment_changed', (record) => events.push(record));
   t.deepEqual(await assignments.find('1'), { roles: [], permissions: [] });
   t.is(await schools(), 403);
-  await assignments.assign('1', { roles: ['registrar'] });
+  await assignments.set('1', { roles: ['registrar'] });
   t.is(await schools(), 200);
-  await assignments.assign('1', { permissions: ['edit_schools', 'edit_schools'] });
+  await assignments.set('1', { permissions: ['edit_schools', 'edit_schools'] });
   t.deepEqual(await assignments.find('1'), { roles: [], permissions: ['edit_schools'] });
   t.is(await schools(), 403, 'the role is gone');
-  await assignments.assign('1', { permissions: ['view_schools'] });
+  await assignments.set('1', { permissions: ['view_schools'] });
   t.is(await schools(), 200);
   t.true(await assignments.delete('1'));
   t.is(await schools(), 403);
@@ -62,8 +62,8 @@ test('an assigned role or permission applies to requests at once, and its remova
 test('an assignment to a user applies to no other user, nor to a client with the same id', async (t) => {
   const { platform, schools } = await startWithAnn(t);
   const service = await platform.registerService();
-  await platform.auth.assignments.assign('2', { roles: ['registrar'] });
-  await platform.auth.assignments.assign(service.client.id, { roles: ['registrar'] });
+  await platform.auth.assignments.set('2', { roles: ['registrar'] });
+  await platform.auth.assignments.set(service.client.id, { roles: ['registrar'] });
   t.is(await schools(), 403);
   t.is((await platform.api('/schools', await clientToken(platform, service))).status, 403);
 });
@@ -71,7 +71,7 @@ test('an assignment to a user applies to no other user, nor to a client with the
 test('what is no assignment is an error that names each field, and changes nothing', async (t) => {
   const { platform } = await startWithAnn(t);
   const { assignments } = platform.auth;
-  await assignments.assign('1', { roles: ['registrar'] });
+  await assignments.set('1', { roles: ['registrar'] });
   const unknown = { roles: ['registrars', 'constructor'], permissions: ['view_schools', 'view_school'] };
   const noObject = 'assignment: give an object with roles and permissions';
   const noId = "userId: give a user's id, 1 to 255 characters";
@@ -92,7 +92,7 @@ test('what is no assignment is an error that names each field, and changes nothi
     [1, {}, noId],
     ['x'.repeat(256), {}, noId],
   ] as const) {
-    const { fields, status } = await t.throwsAsync(assignments.assign(userId as string, given as object), {
+    const { fields, status } = await t.throwsAsync(assignments.set(userId as string, given as object), {
       instanceOf: AssignmentInvalidError,
       code: 'ERR_ASSIGNMENT_INVALID',
       message,
@@ -107,14 +107,14 @@ test('a removed user has no access, even with an assignment', async (t) => {
   const store = people();
   const { platform, token } = await startWithAnn(t, { users: withoutPermissions(store) });
   store.all.shift();
-  await platform.auth.assignments.assign('1', { roles: ['registrar'] });
+  await platform.auth.assignments.set('1', { roles: ['registrar'] });
   t.is((await platform.api('/schools', token)).body['code'], 'token_holder_gone');
 });
 
 test('a user store with permissions() or roles() is the only source, and assign() is an error', async (t) => {
   class OwnRoles {
     readonly assigned = ['registrar'];
-    async authenticate(): Promise<Person | undefined> {
+    async verifyPassword(): Promise<Person | undefined> {
       return users.find('1');
     }
     async find(id: string): Promise<Person | undefined> {
@@ -136,7 +136,7 @@ test('a user store with permissions() or roles() is the only source, and assign(
     t.deepEqual((body['data'] as Record<string, unknown>)['permission_sources'], sources);
     const { assignments } = platform.auth;
     for (const attempt of [
-      async () => assignments.assign('1', {}),
+      async () => assignments.set('1', {}),
       async () => assignments.delete('1'),
       async () => assignments.find('1'),
     ]) {
@@ -152,7 +152,7 @@ test('a user store with permissions() or roles() is the only source, and assign(
 test('an assignment that was read before a change is not cached', async (t) => {
   const { storage, pause } = pausable(memoryStorage());
   const { platform, schools } = await startWithAnn(t, { storage });
-  await platform.auth.assignments.assign('1', { roles: ['registrar'] });
+  await platform.auth.assignments.set('1', { roles: ['registrar'] });
   const { reached, resume } = pause('revocations.isValid');
   const before = schools();
   await reached;

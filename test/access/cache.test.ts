@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import { StorageError } from 'koa-gatehouse';
@@ -156,8 +156,8 @@ test('a wrong token neither evicts a valid one from the cache, nor passes with t
 
 const ann = { id: '1', name: 'Ann' };
 
-test('tokens beyond tokens.cached evict the oldest that was not used again', async (t) => {
-  for (const [cached, order, loads] of [
+test('tokens beyond tokens.maxCached evict the oldest that was not used again', async (t) => {
+  for (const [maxCached, order, loads] of [
     [1, 'ababab', 'ababab'],
     [2, 'ababab', 'ab'],
     [2, 'abcab', 'abcab'],
@@ -169,7 +169,7 @@ test('tokens beyond tokens.cached evict the oldest that was not used again', asy
       if (name === 'revocations.isValid') read = true;
       return call();
     });
-    const tokens = { cached, revocationLag: '1 hour' } as const;
+    const tokens = { maxCached, revocationLag: '1 hour' } as const;
     await using server = await testServer({ storage, tokens, users: [ann] });
     const byName = new Map<string, string>();
     for (const name of 'abc') byName.set(name, await issueToken(server.auth, { user: ann }));
@@ -202,7 +202,7 @@ test('a revocation that another node has stored already empties the cache of thi
   const revokeAsClient = async (token: string) =>
     t.is((await postForm(`${origin}/oauth/revoke`, { ...credentials, token })).status, 200);
   const revocations: ((of: { access: string; grant: string; refresh: string }) => Promise<unknown>)[] = [
-    async ({ grant }) => auth.revoke({ grant }),
+    async ({ grant }) => auth.revoke({ grantId: grant }),
     async ({ refresh }) => auth.revoke({ token: refresh }),
     async ({ access }) => revokeAsClient(access),
     async ({ refresh }) => revokeAsClient(refresh),

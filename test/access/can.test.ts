@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import fc from 'fast-check';
 
 import { defineGate } from '../../lib/access/gate.ts';

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { defineGate } from '../../lib/access/gate.ts';
 import { makePrincipal } from '../../lib/access/principal.ts';
@@ -26,10 +26,28 @@ test('a permission has a description, and an error message given or made from it
   );
 });
 
+test('names may have dots and colons, as in other libraries', (t) => {
+  const named = defineGate({
+    permissions: { 'boats.edit': 'Edit boats', 'boats:view_all': 'View all boats' },
+    roles: { 'harbour.master': ['boats.edit'] },
+  });
+  t.is(named.permissions['boats.edit'].message, 'Missing permission: boats.edit.');
+  t.is(named.permissions['boats:view_all'].message, 'Missing permission: boats:view_all.');
+  t.deepEqual(
+    [...named.effectivePermissions({ permissions: [], roles: ['harbour.master'] }).keys()],
+    ['boats.edit'],
+  );
+  for (const name of ['boats.', '.boats', 'boats..edit', 'boats:_edit', 'boats edit', 'Boats.edit'])
+    t.throws(() => defineGate({ permissions: { [name]: 'Edit' } }), {
+      instanceOf: ConfigError,
+      message: /lower-case words joined by underscores, dots or colons/,
+    });
+});
+
 test('roles and permissions that the gate does not define are ignored, also names of Object.prototype', (t) => {
   for (const name of ['unknown', 'constructor', 'toString', '__proto__', 'hasOwnProperty']) {
     t.false(gate.has(name), name);
-    t.is(gate.effective({ permissions: [name], roles: [name] }).size, 0, name);
+    t.is(gate.effectivePermissions({ permissions: [name], roles: [name] }).size, 0, name);
     t.is(Reflect.get(gate.permissions, name), undefined, name);
     t.is(Reflect.get(gate.roles, name), undefined, name);
   }
@@ -37,7 +55,10 @@ test('roles and permissions that the gate does not define are ignored, also name
     permissions: { constructor: 'Construct' },
     roles: { builder: ['constructor'] },
   });
-  t.deepEqual([...named.effective({ permissions: [], roles: ['builder'] }).keys()], ['constructor']);
+  t.deepEqual(
+    [...named.effectivePermissions({ permissions: [], roles: ['builder'] }).keys()],
+    ['constructor'],
+  );
 });
 
 test('a gate is immutable, also through the objects it was made from', (t) => {
@@ -48,7 +69,7 @@ test('a gate is immutable, also through the objects it was made from', (t) => {
   members.push('view_schools');
   permissions.view_schools = 'Changed';
   rules.view_schools = () => true;
-  t.is(made.effective({ permissions: [], roles: ['guest'] }).size, 0);
+  t.is(made.effectivePermissions({ permissions: [], roles: ['guest'] }).size, 0);
   t.is(made.permissions.view_schools.description, 'View schools');
   t.false(made.can(principalOf(made, 'view_schools'), 'view_schools', 'hill'));
   for (const part of [made, made.permissions, made.permissions.view_schools, made.roles, made.roles.guest]) {
@@ -148,12 +169,12 @@ function principalOf<P extends string, S extends object>(
   from: Gate<P, never, S> | Gate<P, string, S>,
   ...permissions: readonly P[]
 ): Principal<P, never, S> {
-  const sources = from.effective({ permissions, roles: [] });
+  const sources = from.effectivePermissions({ permissions, roles: [] });
   const client = app({ name: 'Hilda' });
   return makePrincipal(
     { type: 'client', user: undefined, client, credential: 'access_token' },
     { roles: [], sources },
-    { gate: from, granted: undefined, scopes: new Map() },
+    { gate: from },
   );
 }
 
@@ -218,7 +239,7 @@ test('a rule that returns anything but true or false is a ConfigError', async (t
     t.throws(() => invalid.can(principalOf(invalid, 'edit_school'), 'edit_school', hill), {
       code: 'ERR_CONFIG',
       message:
-        'gate.rules.edit_school: pass a function that takes the principal and the resource and returns true or false at once; read what it needs before can()',
+        'gate.rules.edit_school: pass a function that takes the principal and the object and returns true or false at once; read what it needs before can()',
     });
   }
   // Node reports an unhandled rejection after the microtasks; ava would fail the file.
@@ -235,7 +256,7 @@ test('a resource for a permission without a rule, and an unknown permission, are
     t.throws(attempt, {
       code: 'ERR_CONFIG',
       message:
-        "can('view_schools', resource): the permission has no rule; add gate.rules.view_schools, or leave the resource out",
+        "can('view_schools', object): the permission has no rule; add gate.rules.view_schools, or leave the object out",
     });
   for (const name of ['edit_schools', 'constructor', '__proto__']) {
     t.throws(() => schoolGate.authorize(hilda, name as 'edit_school'), {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import type { Middleware } from 'koa';

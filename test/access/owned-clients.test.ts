@@ -1,5 +1,5 @@
-import test from 'ava';
-import type { Assignment, User } from 'koa-gatehouse';
+import test from '../harness/test.ts';
+import type { User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
@@ -7,25 +7,31 @@ import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { clientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
+import type { Assignment } from '../../lib/contracts/people.ts';
 
 // Two nodes on one storage that also stores role assignments. Every user id exists until it is removed.
 const gone = new Set<string>();
 const users = {
-  authenticate: async () => undefined,
+  verifyPassword: async () => undefined,
   find: async (id: string): Promise<User | undefined> => (gone.has(id) ? undefined : { id }),
 };
 const storage = memoryStorage();
 const options = { storage, users: users as never, tokens: { revocationLag: 1 } };
-const here = await startPlatform(options);
-const there = await startPlatform({ ...options, issuer: here.origin });
-test.after.always(async () => {
-  await there[Symbol.asyncDispose]();
-  await here[Symbol.asyncDispose]();
+const started = shared(async (stack) => {
+  const here = await startPlatform(options);
+  const there = await startPlatform({ ...options, issuer: here.origin });
+  stack.defer(async () => {
+    await there[Symbol.asyncDispose]();
+    await here[Symbol.asyncDispose]();
+  });
+  const { assignments, clients } = here.auth;
+  return { here, there, assignments, clients };
 });
-const { assignments, clients } = here.auth;
 
 /** A token of a new client, by which it gets another one. */
 async function tokenOf(ownerId: string | undefined, assignment: Partial<Assignment>) {
+  const { clients, here } = await started();
   const app = await clients.create({
     name: 'Nightly',
     grantType: 'client_credentials',
@@ -41,13 +47,15 @@ async function statusAt(platform: Platform, token: string): Promise<number> {
 }
 
 async function identity(token: string): Promise<unknown> {
+  const { here } = await started();
   return (await here.api('/identity', token)).body['data'];
 }
 
 test.serial(
   'a permission that the owner loses is lost to the client, on every node within tokens.revocationLag',
   async (t) => {
-    await assignments.assign('owner', { permissions: ['view_schools'] });
+    const { assignments, here, there } = await started();
+    await assignments.set('owner', { permissions: ['view_schools'] });
     const { token, next } = await tokenOf('owner', { permissions: ['view_schools', 'edit_schools'] });
     for (const node of [here, there]) t.is(await statusAt(node, token), 200);
     like(t, await identity(token), {
@@ -56,7 +64,7 @@ test.serial(
       withheld_permissions: [],
     });
 
-    await assignments.assign('owner', {});
+    await assignments.set('owner', {});
     const refused = await here.api('/schools', token);
     t.is(refused.status, 403, 'at once on the node that changed the assignment');
     t.is(refused.headers.get('www-authenticate'), null, 'no other token has the permission');
@@ -64,13 +72,14 @@ test.serial(
     t.is(await statusAt(there, token), 403);
     t.is(await statusAt(there, await next()), 403, 'a new token too');
 
-    await assignments.assign('owner', { roles: ['registrar'] });
+    await assignments.set('owner', { roles: ['registrar'] });
     t.is(await statusAt(here, token), 200, 'the owner has the permission again');
   },
 );
 
 test.serial('a client whose owner is removed has no permissions', async (t) => {
-  await assignments.assign('gone', { roles: ['registrar'] });
+  const { assignments, there, here } = await started();
+  await assignments.set('gone', { roles: ['registrar'] });
   const { token } = await tokenOf('gone', { roles: ['registrar'], permissions: ['view_schools'] });
   t.is(await statusAt(there, token), 200);
   gone.add('gone');
@@ -80,9 +89,10 @@ test.serial('a client whose owner is removed has no permissions', async (t) => {
 });
 
 test('a client without an owner has its own permissions, one with an owner those of its role that the owner has', async (t) => {
+  const { here, assignments } = await started();
   const own = await tokenOf(undefined, { permissions: ['view_schools'] });
   t.is(await statusAt(here, own.token), 200);
-  await assignments.assign('part', { permissions: ['view_schools'] });
+  await assignments.set('part', { permissions: ['view_schools'] });
   const { token } = await tokenOf('part', { roles: ['registrar'] });
   like(t, await identity(token), {
     roles: [],

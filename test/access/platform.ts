@@ -57,8 +57,8 @@ export const API: { resource: string; scopes: typeof scopes; metadataUrl: undefi
   metadataUrl: undefined,
 };
 
-const keys = await generateKeyPair('ES256');
-const foreignKeys = await generateKeyPair('ES256');
+const keys = generateKeyPair('ES256');
+const foreignKeys = generateKeyPair('ES256');
 
 export function person(changes: Partial<Person> = {}): Person {
   return {
@@ -139,7 +139,7 @@ export function createPlatform(): Platform {
   const verify: VerifyAccessToken = async (token) => {
     counts.verify += 1;
     try {
-      const { payload } = await jwtVerify<AccessTokenClaims>(token, keys.publicKey, {
+      const { payload } = await jwtVerify<AccessTokenClaims>(token, (await keys).publicKey, {
         issuer: ISSUER,
         audience: ISSUER,
         typ: 'at+jwt',
@@ -186,7 +186,7 @@ export function createPlatform(): Platform {
     return !revoked.has(claims.jti) && (claims.grant_id === undefined || !revoked.has(claims.grant_id));
   };
 
-  const sign = async (claims: Partial<AccessTokenClaims>, { privateKey } = keys) =>
+  const sign = async (claims: Partial<AccessTokenClaims>, pair = keys) =>
     new SignJWT({
       iss: ISSUER,
       aud: ISSUER,
@@ -196,7 +196,7 @@ export function createPlatform(): Platform {
       ...claims,
     })
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
-      .sign(privateKey);
+      .sign((await pair).privateKey);
 
   const ofUser = { principal: 'user', sub: ann.id, client_id: reports.id, grant_id: 'grant-1' } as const;
   const ofClient = { principal: 'client', sub: sync.id, client_id: sync.id } as const;

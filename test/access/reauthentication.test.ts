@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import type { AuthFailure } from '../../lib/access/challenge.ts';
 import { AUTH_FAILURES } from '../../lib/access/challenge.ts';

@@ -1,13 +1,14 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 import { createApiRouter, defineGate } from 'koa-gatehouse';
-import type { ApiRouter, Principal } from 'koa-gatehouse';
+import type { ApiRouter, Gate, Principal } from 'koa-gatehouse';
 
 import { runCodeFlow, listenerOf, people, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Person } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { clientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 /** A school and its editors: users by email address, clients by name. */
 interface School {
@@ -37,7 +38,7 @@ const gate = defineGate({
 
 type Permission = 'view_schools' | 'edit_schools';
 type Resources = { edit_schools: School };
-type Api = ApiRouter<Permission, Person, Resources>;
+type Api = ApiRouter<Gate<Permission, string, Resources>, Person>;
 
 function addRoutes(api: Api, requires: AppParts['auth']['requires']): void {
   api.get('/schools/:id/rights', (ctx) => {
@@ -65,33 +66,41 @@ function addRoutes(api: Api, requires: AppParts['auth']['requires']): void {
 
 const users = people();
 users.all[0] = { ...users.all[0]!, permissions: ['edit_schools'] };
-const platform = await startPlatform(
-  { gate, users, scopes: { 'schools:read': { description: 'See schools', permissions: ['view_schools'] } } },
-  {
-    app({ auth }) {
-      const api: Api = createApiRouter<Permission, Person, Resources>({ auth });
-      addRoutes(api, auth.requires);
-      const app = new Koa();
-      app.silent = true;
-      app.use(auth.middleware()).use(api.routes());
-      return listenerOf(app);
-    },
-  },
-);
-/** A token of Ann, who may edit schools. */
-const ann = await runCodeFlow(platform, await platform.registerApp()).then(({ body }) => body.access_token);
-const annReading = await runCodeFlow(platform, await platform.registerApp(), {
-  parameters: { scope: 'schools:read' },
-}).then(({ body }) => body.access_token);
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startPlatform(
+      {
+        gate,
+        users,
+        scopes: { 'schools:read': { description: 'See schools', permissions: ['view_schools'] } },
+      },
+      {
+        app({ auth }) {
+          const api: Api = createApiRouter<Permission, Person, Resources>({ auth });
+          addRoutes(api, auth.requires);
+          const app = new Koa();
+          app.silent = true;
+          app.use(auth.middleware()).use(api.routes());
+          return listenerOf(app);
+        },
+      },
+    ),
+  );
+  /** A token of Ann, who may edit schools. */
+  const ann = await runCodeFlow(platform, await platform.registerApp()).then(({ body }) => body.access_token);
+  const annReading = await runCodeFlow(platform, await platform.registerApp(), {
+    parameters: { scope: 'schools:read' },
+  }).then(({ body }) => body.access_token);
+  return { platform, ann, annReading };
+});
 
 async function edit(school: string, token: string): Promise<Answer> {
+  const { platform } = await started();
   const headers = { authorization: `Bearer ${token}` };
   return send(platform.url(`/api/v1/schools/${school}`), { method: 'PUT', headers });
 }
 
 const rename = async (token: string): Promise<Answer> => edit('hill/name', token);
-
-test.after.always(async () => platform[Symbol.asyncDispose]());
 
 const FORBIDDEN = {
   type: 'about:blank',
@@ -112,6 +121,7 @@ const INSUFFICIENT_SCOPE = {
 };
 
 test('a user edits the resources that the rule allows', async (t) => {
+  const { ann } = await started();
   t.is((await edit('hill', ann)).status, 200);
   const refused = await edit('dale', ann);
   t.is(refused.status, 403);
@@ -120,12 +130,14 @@ test('a user edits the resources that the rule allows', async (t) => {
 });
 
 test('the same rule applies to a client', async (t) => {
+  const { platform } = await started();
   const nightly = await clientToken(platform, await platform.registerService(['edit_schools']));
   t.is((await edit('hill', nightly)).status, 200);
   t.deepEqual((await edit('dale', nightly)).body, FORBIDDEN);
 });
 
 test('a rule gives nothing without the permission, nor to a token whose scopes exclude it', async (t) => {
+  const { platform, annReading } = await started();
   for (const [token, refusal] of [
     [await clientToken(platform, await platform.registerService(['view_schools'])), FORBIDDEN],
     [annReading, INSUFFICIENT_SCOPE],
@@ -139,6 +151,7 @@ test('a rule gives nothing without the permission, nor to a token whose scopes e
 });
 
 test('authorize() answers insufficient_scope when only the scopes exclude the permission', async (t) => {
+  const { ann, annReading, platform } = await started();
   t.is((await rename(ann)).status, 204);
   const limited = await rename(annReading);
   t.deepEqual(limited.body, INSUFFICIENT_SCOPE);
@@ -158,11 +171,13 @@ test('authorize() answers insufficient_scope when only the scopes exclude the pe
 });
 
 test('principal.can() answers for any resource or for one', async (t) => {
+  const { platform, ann } = await started();
   t.deepEqual((await platform.api('/schools/hill/rights', ann)).body, { edit_some: true, edit_this: true });
   t.deepEqual((await platform.api('/schools/dale/rights', ann)).body, { edit_some: true, edit_this: false });
 });
 
 test('an error of a rule is a 500 that does not contain its message', async (t) => {
+  const { ann } = await started();
   const { status, body, text } = await edit('ruin', ann);
   t.is(status, 500);
   t.is(body?.['code'], 'internal_error');

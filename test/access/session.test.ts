@@ -1,7 +1,7 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
-import type { ApiRouterOptions, AuthServerOptions } from 'koa-gatehouse';
+import type { AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { issueToken } from 'koa-gatehouse/testing';
@@ -16,6 +16,7 @@ import { postSlowly } from '../harness/slow-request.ts';
 import { breakable } from '../harness/storage.ts';
 import { altered } from '../harness/tokens.ts';
 import { until } from '../harness/until.ts';
+import { shared } from '../harness/shared.ts';
 
 /** What a browser says of the requests that a page of the API's own origin makes. */
 const ownPage = (origin: string): Record<string, string> => ({ 'sec-fetch-site': 'same-origin', origin });
@@ -49,7 +50,7 @@ async function start({
   api: given,
   options,
 }: {
-  api?: Partial<ApiRouterOptions<'view_schools' | 'edit_schools', Person>>;
+  api?: Partial<Parameters<typeof createApiRouter<'view_schools' | 'edit_schools', Person>>[0]>;
   options?: Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
 } = {}): Promise<Schools> {
   const renamed: string[] = [];
@@ -128,16 +129,19 @@ const hostLogin: NonNullable<AuthServerOptions<never, never, Person>['login']> =
   },
 };
 
-const shared = await start();
-const hosted = await start({ options: { login: hostLogin } });
-test.after.always(async () => Promise.all([shared, hosted].map(async (one) => one[Symbol.asyncDispose]())));
+const started = shared(async (stack) => {
+  const plain = stack.use(await start());
+  const hosted = stack.use(await start({ options: { login: hostLogin } }));
+  return { plain, hosted };
+});
 
 async function cleoAt(platform: Platform): Promise<Browser> {
   return signedIn(platform, 'cleo@school.example', 'open sesame');
 }
 
 test('the first request after the login is the user, with all permissions and without a client', async (t) => {
-  const { platform, rename, send } = shared;
+  const { plain } = await started();
+  const { platform, rename, send } = plain;
   const cookie = (await cleoAt(platform)).cookieField;
   const { status, body, headers } = await send('/api/v1/identity', cookie);
   t.is(status, 200);
@@ -159,6 +163,7 @@ test('the first request after the login is the user, with all permissions and wi
 });
 
 test('the user of the host’s own login is accepted too, as the user store has it', async (t) => {
+  const { hosted } = await started();
   const { platform, rename, send } = hosted;
   const { status, body, headers } = await send('/guarded', 'host=1');
   t.is(status, 200);
@@ -166,7 +171,6 @@ test('the user of the host’s own login is accepted too, as the user store has 
     user: '1',
     type: 'user',
     credential: 'session',
-    limited: false,
     permissions: ['view_schools'],
   });
   t.is(body['client'], undefined);
@@ -186,7 +190,8 @@ test('the user of the host’s own login is accepted too, as the user store has 
 });
 
 test('requests that no page of the own origin has made: 403, and nothing runs', async (t) => {
-  const { platform, rename, renamed, send } = shared;
+  const { plain } = await started();
+  const { platform, rename, renamed, send } = plain;
   const cookie = (await cleoAt(platform)).cookieField;
   const { origin } = platform;
   const sibling = 'https://blog.school.example';
@@ -230,6 +235,7 @@ test('requests that no page of the own origin has made: 403, and nothing runs', 
 });
 
 test('the pages of an API of another origin are those of its own origin', async (t) => {
+  const { hosted } = await started();
   const { platform, send } = hosted;
   const own = await send('/guarded-agents', 'host=1', { headers: { origin: 'https://agents.example' } });
   t.is(own.status, 200);
@@ -238,7 +244,8 @@ test('the pages of an API of another origin are those of its own origin', async 
 });
 
 test('without a cookie, a program gets the challenge, wherever it comes from', async (t) => {
-  const { rename } = shared;
+  const { plain } = await started();
+  const { rename } = plain;
   for (const headers of [{}, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }]) {
     const { code, headers: received, status } = await rename('Hill', headers);
     t.is(status, 401);
@@ -248,7 +255,8 @@ test('without a cookie, a program gets the challenge, wherever it comes from', a
 });
 
 test('a planted cookie is nobody', async (t) => {
-  const { platform, send } = shared;
+  const { plain } = await started();
+  const { platform, send } = plain;
   const browser = await cleoAt(platform);
   const cookie = browser.cookieField;
   const { name, value } = browser.cookies.find((one) => one.name.includes('session'))!;
@@ -266,12 +274,18 @@ test('a planted cookie is nobody', async (t) => {
 });
 
 test('a token beside a session wins, and a wrong one does not fall back to the session', async (t) => {
-  const { platform, send } = shared;
+  const { plain } = await started();
+  const { platform, send } = plain;
   const cookie = (await cleoAt(platform)).cookieField;
   const { client } = await platform.registerApp({ scopes: ['schools:read'] });
   const token = await issueToken(platform.auth, { client, user: { id: '1' }, scopes: ['schools:read'] });
   const { body } = await send('/guarded', cookie, { headers: { authorization: `Bearer ${token}` } });
-  like(t, body, { user: '1', credential: 'access_token', limited: true, permissions: ['view_schools'] });
+  like(t, body, {
+    user: '1',
+    credential: 'access_token',
+    scopes: ['schools:read'],
+    permissions: ['view_schools'],
+  });
 
   const wrong: Record<string, string> = {
     Bearer: 'token_malformed',
@@ -298,7 +312,8 @@ test('a token beside a session wins, and a wrong one does not fall back to the s
 });
 
 test('off unless it is set, and never at the endpoint for agents', async (t) => {
-  const { platform, send } = shared;
+  const { plain } = await started();
+  const { platform, send } = plain;
   const cookie = (await cleoAt(platform)).cookieField;
   t.like(await send('/tokens', cookie), { status: 401, code: 'token_missing' });
   const called = await send('/mcp', cookie, {
@@ -330,7 +345,7 @@ test('a session that has ended, or whose user has, stops at once, on another nod
   t.deepEqual(await statuses(cookie), ['login_required', 'login_required']);
 
   const again = await cleoAt(first.platform);
-  await first.platform.auth.revoke({ user: '3' });
+  await first.platform.auth.revoke({ userId: '3' });
   t.deepEqual(await statuses(again.cookieField), ['login_required', 'login_required']);
 
   const ann = await signedIn(first.platform);
@@ -343,7 +358,8 @@ test('a session that has ended, or whose user has, stops at once, on another nod
 });
 
 test('a key of a session is not that of the user’s apps', async (t) => {
-  const { platform, rename, renamed } = shared;
+  const { plain } = await started();
+  const { platform, rename, renamed } = plain;
   const cookie = (await cleoAt(platform)).cookieField;
   const { client } = await platform.registerApp();
   const token = await issueToken(platform.auth, { client, user: { id: '3' } });
@@ -359,7 +375,10 @@ test('a key of a session is not that of the user’s apps', async (t) => {
 });
 
 test('a user’s limit counts sessions and apps together; a client’s counts no session', async (t) => {
-  const limits = { user: { requests: 3, per: '1 hour' }, client: { requests: 1, per: '1 hour' } } as const;
+  const limits = {
+    user: { requests: 3, window: '1 hour' },
+    client: { requests: 1, window: '1 hour' },
+  } as const;
   await using schools = await start({ api: { limits } });
   const { platform, send } = schools;
   const cookie = (await cleoAt(platform)).cookieField;

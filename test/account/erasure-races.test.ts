@@ -60,7 +60,7 @@ async function prepare({ app, device, one, other, users }: Nodes, number: number
   const consent = await browser.open(authorizeUrl(one, other));
   const pairing = await beginOn(reached(one), device);
   const connect = await enter(one, browser, pairing.user_code);
-  const personal = await one.auth.personalTokens.create({ user: id, name: 'Before', ...ACCESS });
+  const personal = await one.auth.personalTokens.create({ userId: id, name: 'Before', ...ACCESS });
   return { user, browser, tokens, personal: personal.value, code, consent, pairing, connect };
 }
 
@@ -92,7 +92,7 @@ const REQUESTS: Readonly<Record<string, readonly [call: string, send: Send]>> = 
   'a personal access token': [
     'personalTokens.insert',
     async ({ two }, { user }) => {
-      return [(await two.auth.personalTokens.create({ user: user.id, name: 'Late', ...ACCESS })).value];
+      return [(await two.auth.personalTokens.create({ userId: user.id, name: 'Late', ...ACCESS })).value];
     },
   ],
   'an approval of a device': [
@@ -113,7 +113,9 @@ const REQUESTS: Readonly<Record<string, readonly [call: string, send: Send]>> = 
   ],
   'a token of the host': [
     'grants.insert',
-    async ({ app, two }, { user }) => [await two.auth.issueToken({ client: app.client.id, user: user.id })],
+    async ({ app, two }, { user }) => [
+      await two.auth.issueToken({ clientId: app.client.id, userId: user.id }),
+    ],
   ],
 };
 

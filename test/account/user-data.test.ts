@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { personalTokens as withTokens, GatehouseError } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -10,8 +10,9 @@ import { Browser } from '../harness/browser.ts';
 import { runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
+import { aSession } from '../storage/rows.ts';
 
-const TOKEN = { user: '1', name: 'Nightly import', lifetime: '1 day', scopes: ['schools:read'] } as const;
+const TOKEN = { userId: '1', name: 'Nightly import', lifetime: '1 day', scopes: ['schools:read'] } as const;
 
 /** What is exported of the user 1 after an erasure, but for events. */
 const NOTHING = {
@@ -21,7 +22,7 @@ const NOTHING = {
   consents: [],
   grants: [],
   personalTokens: [],
-  apps: [],
+  ownedClients: [],
 };
 
 /** An app with a connection, a login session and a personal access token of Ann. */
@@ -41,27 +42,27 @@ async function works(platform: Platform, ...tokens: readonly string[]): Promise<
 test('grants lists what acts for a user, and ends each of them', async (t) => {
   await using platform = await startPlatform({ features: [withTokens()] });
   const { access, value } = await useEverything(platform);
-  const { grants } = platform.auth;
-  const { apps, personalTokens = [], sessions } = await grants.list('1');
-  const [app, connection] = [apps[0]!, apps[0]!.connections[0]!];
-  for (const { length } of [apps, app.connections, personalTokens, sessions]) t.is(length, 1);
-  t.deepEqual(await grants.list('2'), { apps: [], personalTokens: [], sessions: [] });
+  const { userGrants: grants } = platform.auth;
+  const { clients: apps, personalTokens = [], sessions } = await grants.list('1');
+  const [app, connection] = [apps[0]!, apps[0]!.grants[0]!];
+  for (const { length } of [apps, app.grants, personalTokens, sessions]) t.is(length, 1);
+  t.deepEqual(await grants.list('2'), { clients: [], personalTokens: [], sessions: [], moreSessions: false });
   const targets = [
-    { connection: connection.id },
-    { personalToken: personalTokens[0]!.id },
-    { session: sessions[0]!.id },
-    { app: app.client.id },
+    { grantId: connection.id },
+    { personalTokenId: personalTokens[0]!.id },
+    { sessionId: sessions[0]!.id },
+    { clientId: app.client.id },
   ] as const;
   for (const target of targets) t.false(await grants.revoke('2', target));
   t.deepEqual(await works(platform, access, value), [true, true]);
   for (const target of targets) t.true(await grants.revoke('1', target));
   for (const target of targets) t.false(await grants.revoke('1', target));
   t.deepEqual(await works(platform, access, value), [false, false]);
-  t.deepEqual(await grants.list('1'), { apps: [], personalTokens: [], sessions: [] });
-  for (const wrong of [{}, { user: '1' }, { app: '' }, { app: 'a', session: 'b' }])
+  t.deepEqual(await grants.list('1'), { clients: [], personalTokens: [], sessions: [], moreSessions: false });
+  for (const wrong of [{}, { userId: '1' }, { clientId: '' }, { clientId: 'a', sessionId: 'b' }])
     await t.throwsAsync(grants.revoke('1', wrong as never), {
       code: 'ERR_CONFIG',
-      message: /grants\.revoke\(/,
+      message: /userGrants\.revoke\(/,
     });
 });
 
@@ -72,9 +73,9 @@ onEachDatabase(
     await using platform = await startPlatform({ storage, features: [withTokens()] });
     const { auth, users } = platform;
     const { access, refresh, value } = await useEverything(platform);
-    await auth.issueToken({ client: (await platform.registerApp()).client.id, user: '2' });
+    await auth.issueToken({ clientId: (await platform.registerApp()).client.id, userId: '2' });
     const exported = await auth.userData.export('1');
-    t.like(exported, { userId: '1', apps: [] });
+    t.like(exported, { userId: '1', ownedClients: [] });
     const { consents, grants, personalTokens = [], sessions } = exported;
     for (const { length } of [consents, grants, personalTokens, sessions]) t.is(length, 1);
     t.true(exported.audit.some(({ type }) => type === 'personal_token_created'));
@@ -124,7 +125,7 @@ test('an erasure of a user who logs in again and again says that it is not compl
     if (name === 'userData.erase' && isLoggingIn) {
       const sequence = await storage.revocations.latestSequence();
       const id = randomUUID();
-      await storage.sessions.insert({ id, uid: id, userId: '1', payload: {}, expiresAt: 9e9, sequence });
+      await storage.sessions.insert(aSession({ id, uid: id, userId: '1', expiresAt: 9e9, sequence }));
     }
   });
   await using platform = await startPlatform({ storage: { ...storage, userData: again.userData } });

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 
 import { fileWithTables } from './file-with-tables.ts';
@@ -20,17 +20,22 @@ export interface TestDatabase {
   cleared(this: void): Promise<string>;
 }
 
+/** Of the command that runs the tests: `SQLite` or `servers`; both when it is not set. */
+const only = process.env['TEST_DATABASES'];
+
 export const sqlite: TestDatabase = {
   name: 'SQLite',
   client: 'better-sqlite3',
-  register: (title, run) => test(title, run),
+  register(title, run) {
+    if (only !== 'servers') test(title, run);
+  },
   empty: async () => `sqlite:${temporaryFile()}`,
   cleared: async () => `sqlite:${await fileWithTables()}`,
 };
 
-export const postgresql: TestDatabase = await onServer(POSTGRESQL);
+export const postgresql: TestDatabase = onServer(POSTGRESQL);
 
-export const mariadb: TestDatabase = await onServer(MARIADB);
+export const mariadb: TestDatabase = onServer(MARIADB);
 
 type Run = (t: ExecutionContext, database: TestDatabase, address: string) => Promise<void>;
 
@@ -63,9 +68,10 @@ export function onEachDatabaseInSeries(title: string, run: Run): void {
 }
 
 /** The database of this test file on a server, created on first use. */
-async function onServer(kind: ServerKind): Promise<TestDatabase> {
+function onServer(kind: ServerKind): TestDatabase {
   const { name, client } = kind;
-  const server = await findServer(kind);
+  const server = findServer(kind);
+  if (only === 'SQLite') return { name, client, register() {}, empty: notRun, cleared: notRun };
   if ('remedy' in server) return missing(kind, server.remedy);
   let own: Promise<OwnDatabase> | undefined;
   // By the first test: while the other files of this process are compiled, a connection has no time to be made.
@@ -95,6 +101,10 @@ async function onServer(kind: ServerKind): Promise<TestDatabase> {
       return database.address;
     },
   };
+}
+
+async function notRun(): Promise<never> {
+  throw new Error(`TEST_DATABASES is ${only}`);
 }
 
 function missing({ name, client }: ServerKind, remedy: string): TestDatabase {

@@ -22,5 +22,5 @@ export const SECOND: Migration = {
 
 /** Migrates the database of a host as the version with that migration does. */
 export async function migrateWith(host: Knex): Promise<void> {
-  await migrate(createDatabase(knexDatabase(host, { isShared: true }), 5000), [...MIGRATIONS, SECOND]);
+  await migrate(createDatabase(knexDatabase(host, { shared: true }), 5000), [...MIGRATIONS, SECOND]);
 }

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { TABLES } from '../../lib/database/tables.ts';
@@ -67,6 +67,7 @@ test('the operations are run with rows in each table that grows', async (t) => {
   t.deepEqual(
     [...BIG_TABLES, 'gatehouse_keys', 'gatehouse_end_readers'].toSorted(),
     TABLES.map(({ name }) => name).toSorted(),
+    'add the table to BIG_TABLES, and rows of it to fill(), in test/adapters/operations.ts',
   );
   for (const table of BIG_TABLES)
     t.true(

@@ -22,8 +22,9 @@ import {
 import { registrationsOf } from '../agents/store-contract.ts';
 import { aDeviceCode, anApproved, deviceCodesOf } from '../devices/store-contract.ts';
 import { logoutsOf } from '../openid/logouts-of.ts';
-import { passportOf } from '../passport/store-contract.ts';
+import { passportOf } from '../laravel-passport/store-contract.ts';
 import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
+import { aPushedRequest, pushedRequestsOf } from '../pushed-requests/store-contract.ts';
 import { countedKnex } from './counted-knex.ts';
 import type { TestDatabase } from './databases.ts';
 
@@ -91,13 +92,15 @@ export async function fill(
     `gatehouse_passport_marks (id, expires_at) select concat('of ', i), ${NOW} + n from ${series}`,
     `gatehouse_personal_tokens (user_id, place, id, hash, name, created_at, expires_at, sequence)
       select concat('of ', i), 0, concat('of ', i), concat('of ', i), '', 0, 9999999999, ${LATEST} from ${series}`,
+    `gatehouse_pushed_requests (id, parameters, expires_at, kept_until)
+      select concat('of ', i), '{}', 9999999999, 9999999999 from ${series}`,
     `gatehouse_registrations (client_id, token_hash, auth_method, removable_at, unused_after, network)
       select concat('of ', i), '', '', ${NOW} + n, 0, '' from ${series}`,
     `gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
       select case when n % 3 = 0 then 'user' when n % 3 = 1 then 'client' else 'token' end, concat('of ', i), n, 9999999999,
         case when n % 3 = 2 then null else n end from ${series}`,
-    `gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence)
-      select concat('of ', i), concat('of ', i), concat('of ', i), '{}', 9999999999, ${LATEST} from ${series}`,
+    `gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence, last_used_at)
+      select concat('of ', i), concat('of ', i), concat('of ', i), '{}', 9999999999, ${LATEST}, 0 from ${series}`,
   ])
     await host.raw(`insert into ${sql}`);
   await host('gatehouse_revocations').where({ kind: 'sequence', value: '' }).update({ sequence: LATEST });
@@ -160,11 +163,12 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'a registration': async (storage) => (await registrationsOf(storage)).find(ID),
   'a new session': async ({ sessions }) => sessions.insert(aSession({ id: 'new' })),
   'a session': async ({ sessions }) => sessions.find(ID),
-  'the sessions of a user': async ({ userData }) => userData.sessions(ID, NOW),
+  'the sessions of a user': async ({ userData }) => userData.sessions(ID, { now: NOW, limit: 5 }),
   'a session with a consent': async ({ sessions }) => sessions.find(ID, ID),
   'a change of a session': async ({ sessions }) => sessions.update(aSession({ id: ID })),
   'the end of a session': async ({ sessions }) => sessions.delete('of 1'),
   'the end of a session of which apps are told': async ({ sessions }) => sessions.end('of 6'),
+  'the end of all sessions of a user but one': async ({ sessions }) => sessions.endOthers('of 8', '', NOW),
   'the end of a user of which apps are told': async ({ revocations }) =>
     revocations.revokeAllOf({ userId: 'of 7' }),
   'logouts that are due': async (storage) =>
@@ -198,6 +202,11 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
     grants.insert(aGrant({ id: 'new 2' }), aCode({ id: 'new 2' }), { sessionId: ID }),
   'a grant on a session and a consent': async ({ grants }) =>
     grants.insert(aGrant({ id: 'new 3' }), aCode({ id: 'new 3' }), PREREQUISITES),
+  'a grant that spends a row': async ({ grants }) =>
+    grants.insert(aGrant({ id: 'new 5' }), aCode({ id: 'new 5' }), {
+      ...PREREQUISITES,
+      spends: { table: 'gatehouse_assertions', id: 'of 5' },
+    }),
   'a code': async ({ grants }) => grants.findCredential('code', ID),
   'a redemption': async ({ grants }) =>
     grants.redeem(aCode({ id: ID }), { successor: aRefreshToken({ id: 'next', grantId: ID }) }),
@@ -236,6 +245,8 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
       NOW,
     ),
   'a refusal of a device': async (storage) => (await deviceCodesOf(storage)).deny('of 4', NOW),
+  'a new pushed request': async (storage) => (await pushedRequestsOf(storage)).insert(aPushedRequest()),
+  'a pushed request': async (storage) => (await pushedRequestsOf(storage)).find(ID),
   'a new personal token': async (storage) =>
     (await personalTokensOf(storage)).insert(aPersonalToken(), { limit: 3, now: NOW }),
   'a personal token': async (storage) => (await personalTokensOf(storage)).findByHash(ID),
@@ -270,7 +281,7 @@ const OTHERS: Readonly<Record<string, Operation>> = {
   'an app': async ({ clients }) => clients.insert(aClient({ id: 'new' }), []),
   'a change of an app': async ({ clients }) => clients.update(aClient({ id: ID, ownerId: 'bob' })),
   'a new logo': async ({ clients }) =>
-    clients.updateLogo(aClient({ id: ID, ownerId: 'bob', logo: 'hash' }), new Uint8Array([1])),
+    clients.updateLogo(aClient({ id: ID, ownerId: 'bob', logoHash: 'hash' }), new Uint8Array([1])),
   'a new secret': async ({ clients }) => clients.addSecret(ID, aSecret({ id: 'second' })),
   'a secret that expires': async ({ clients }) => clients.expireSecret(ID, 'second', NOW),
   'the end of a secret': async ({ clients }) => clients.deleteSecret(ID, 'second'),
@@ -285,7 +296,7 @@ const OTHERS: Readonly<Record<string, Operation>> = {
   ),
   ...Object.fromEntries(
     AUDIT_LISTS.flatMap((query) =>
-      [query, { ...query, before: { ...aRecord({ id: ID }), at: NOW + 15_000 } }].map(
+      [query, { ...query, after: { ...aRecord({ id: ID }), at: (NOW + 15_000) / 1000 } }].map(
         (page): [string, Operation] => [
           `audit records: ${JSON.stringify(page)}`,
           async ({ audit }) => audit.list({ ...page, limit: 3 }),
@@ -294,7 +305,7 @@ const OTHERS: Readonly<Record<string, Operation>> = {
     ),
   ),
   'audit records by day': async ({ audit }) =>
-    audit.countByDay({ clientId: ID, type: 'login', since: NOW, most: 3 }),
+    audit.countByDay({ clientId: ID, type: 'login', since: NOW / 1000, most: 3 }),
   'the end of unused grants': async ({ grants }) =>
     grants.endUnused({ userId: ID, clientId: ID, kept: ID }, 200, NOW),
   'the last use of a grant': async ({ grants }) => grants.touch(ID, NOW),

@@ -50,12 +50,21 @@ export async function createOwnDatabase(kind: ServerKind, serverAddress: string)
           (table) =>
             `delete from ${table}${table === 'gatehouse_revocations' ? " where kind <> 'sequence'" : ''}`,
         );
+      // MariaDB 10.11 sometimes finds nothing by an index, read backwards, out of which a thousand rows have just been deleted.
+      const emptied = names
+        .filter((table) => !isPostgresql && table === 'gatehouse_audit')
+        .map((table) => `truncate table ${table}`);
       // In one round trip, and with one commit.
-      await inside.raw(['begin', ...deletions, 'commit'].join('; '));
+      await inside.raw([...emptied, 'begin', ...deletions, 'commit'].join('; '));
     },
     async drop() {
       await inside.destroy();
-      await server.raw(`drop database ${name} ${isPostgresql ? 'with (force)' : ''}`);
+      // MariaDB would wait for a day for a transaction that a test has left open, and the whole run with it.
+      await server.raw(
+        isPostgresql
+          ? `drop database ${name} with (force)`
+          : `set statement lock_wait_timeout = 20 for drop database ${name}`,
+      );
       await server.destroy();
     },
   };

@@ -62,8 +62,8 @@ onEachDatabase(
     const other = openHost(t, client, address, SOLE);
     // In another order than that of their expiry.
     await other.raw(
-      `insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence)
-       select concat('of ', i), concat('of ', i), concat('of ', i), repeat('x', 500), ${NOW} - (n * 7919) % ${ROWS} - 1, 1
+      `insert into gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence, last_used_at)
+       select concat('of ', i), concat('of ', i), concat('of ', i), repeat('x', 500), ${NOW} - (n * 7919) % ${ROWS} - 1, 1, 0
        from ${SERIES[client](1, ROWS)}`,
     );
     const snapshot = openHost(t, client, address, SOLE);

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { storageContract } from '../storage/storage-contract.ts';
 
 import type { Storage } from '../../lib/contracts/index.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

@@ -28,7 +28,7 @@ onEachDatabase(
       'gatehouse_keys',
       'gatehouse_sessions',
     ]);
-    const findings = await createAdministration({ storage }).check();
+    const findings = await createAdministration({ storage }).doctor();
     t.deepEqual(
       findings.find(({ code }) => code === 'tables_without_transactions'),
       {

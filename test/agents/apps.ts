@@ -1,13 +1,13 @@
-import test from 'ava';
 import type { ExecutionContext } from 'ava';
 import { agents } from 'koa-gatehouse';
-import type { AgentOptions, AuditRecord, DynamicRegistrationOptions } from 'koa-gatehouse';
+import type { AgentOptions, AuditRecord } from 'koa-gatehouse';
 
 import { CALLBACK } from './documents.ts';
 import { BOTH_SCOPES, startPlatform } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import type { DynamicRegistrationOptions } from '../../lib/features/agents/options.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
 
@@ -53,9 +53,12 @@ export async function startOpen(
   return platform;
 }
 
-/** The same, until all tests of the file have ended. Registrations of one test are none of another's. */
-export async function startShared(options?: Parameters<typeof startOpen>[1]): Promise<Platform> {
-  return startOpen({ teardown: (end) => test.after.always(async () => end()) }, options);
+/** The same, for all tests of a file. Registrations of one test are none of another's. */
+export async function startShared(
+  stack: AsyncDisposableStack,
+  options?: Parameters<typeof startOpen>[1],
+): Promise<Platform> {
+  return startOpen({ teardown: (end) => stack.defer(async () => end()) }, options);
 }
 
 export async function register(

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { auth } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
 import * as oauth from 'oauth4webapi';
@@ -8,19 +8,22 @@ import { serveExample } from '../examples/served-example.ts';
 import { message, post } from '../mcp/agents.ts';
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
+import { shared } from '../harness/shared.ts';
 
 /* Clients that others wrote register themselves at the running example server, are authorized, and get tokens. */
-const example = await serveExample();
-const { announced } = example;
-test.after.always(async () => example[Symbol.asyncDispose]());
-
-const ISSUER = announced.base_url;
-const MCP = `${ISSUER}/mcp`;
-const SCHOOLS = `${ISSUER}/api/v1/schools`;
-const user = announced.users.find(({ permissions }) => permissions.length === 1)!;
+const started = shared(async (stack) => {
+  const example = stack.use(await serveExample());
+  const { announced } = example;
+  const ISSUER = announced.base_url;
+  const MCP = `${ISSUER}/mcp`;
+  const SCHOOLS = `${ISSUER}/api/v1/schools`;
+  const user = announced.users.find(({ permissions }) => permissions.length === 1)!;
+  return { ISSUER, MCP, SCHOOLS, user };
+});
 
 /** A user opens the URL, logs in and authorizes the app of that name. Resolves to the callback. */
 async function authorizeAt(url: URL, name: string): Promise<URL> {
+  const { user } = await started();
   const browser = new Browser();
   let page = await browser.open(url);
   if (page.html.includes('type="password"')) {
@@ -39,6 +42,7 @@ for (const [kind, redirectUri, metadata] of [
   ['on the web', 'https://agent.example/callback', { token_endpoint_auth_method: 'client_secret_post' }],
 ] as const) {
   test(`the client of the MCP SDK registers itself ${kind}, is authorized, and refreshes`, async (t) => {
+    const { MCP } = await started();
     const agent = new Agent(redirectUri, { metadata: { client_name: 'MCP agent', ...metadata } });
     t.is(await auth(agent, { serverUrl: MCP }), 'REDIRECT');
     t.truthy(agent.registered?.client_id);
@@ -58,6 +62,7 @@ for (const [kind, redirectUri, metadata] of [
 }
 
 test('oauth4webapi registers itself, is authorized, and gets a token', async (t) => {
+  const { ISSUER, SCHOOLS } = await started();
   const insecure = { [oauth.allowInsecureRequests]: true };
   const issuer = new URL(ISSUER);
   const server = await oauth.processDiscoveryResponse(
@@ -112,6 +117,7 @@ test('oauth4webapi registers itself, is authorized, and gets a token', async (t)
 });
 
 test('openid-client registers itself, is authorized, and refreshes', async (t) => {
+  const { ISSUER } = await started();
   const redirectUri = 'https://openid-client.example/callback';
   const config = await openid.dynamicClientRegistration(
     new URL(ISSUER),

@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 
 import type { ExecutionContext } from 'ava';
 import { agents } from 'koa-gatehouse';
-import type { AuthServerOptions, ClientIdMetadata } from 'koa-gatehouse';
+import type { AuthServerOptions } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
@@ -19,6 +19,7 @@ import {
 import type { Mounting, Person, Platform, TokenAnswer } from '../harness/platform.ts';
 import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
+import type { ClientIdMetadata } from '../../lib/features/agents/options.ts';
 
 /** The site of an app that nobody registered, with its document. */
 export interface Site extends PublicServer {

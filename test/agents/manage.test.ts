@@ -1,15 +1,20 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { CALLBACK } from './documents.ts';
 import { like } from '../harness/like.ts';
 import { runCodeFlow } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { altered, exchangeRefreshToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { AGENT, appOf, eventsOf, manage, register, registered, startOpen, startShared } from './apps.ts';
 
-const platform = await startShared({ registration: { scopes: ['schools:read', 'schools:write'] } });
+const started = shared(async (stack) => {
+  const platform = await startShared(stack, { registration: { scopes: ['schools:read', 'schools:write'] } });
+  return { platform };
+});
 
 test('an app reads its registration; its secret is not known any more', async (t) => {
+  const { platform } = await started();
   const registration = await registered(platform);
   const { body, headers, status } = await manage(registration, 'GET');
   t.is(status, 200);
@@ -19,6 +24,7 @@ test('an app reads its registration; its secret is not known any more', async (t
 });
 
 test('an app changes its registration, and keeps its token and its secret', async (t) => {
+  const { platform } = await started();
   const registration = await registered(platform, { ...AGENT, scope: 'schools:read schools:write' });
   const { client_id, client_secret } = registration;
   const changed = {
@@ -52,6 +58,7 @@ test('an app changes its registration, and keeps its token and its secret', asyn
 });
 
 test('a change never gives an app more than the policy, or than it has', async (t) => {
+  const { platform } = await started();
   const registration = await registered(platform, { ...AGENT, scope: 'schools:read schools:write' });
   const { client_id } = registration;
   const put = async (metadata: object) => manage(registration, 'PUT', { client_id, ...AGENT, ...metadata });
@@ -102,6 +109,7 @@ test('a change is checked as a registration is', async (t) => {
 });
 
 test('an app deletes itself with its tokens, and its token is refused afterwards', async (t) => {
+  const { platform } = await started();
   const registration = await registered(platform);
   const app = await appOf(platform, registration);
   const { body: tokens } = await runCodeFlow(platform, app);
@@ -123,6 +131,7 @@ test('an app deletes itself with its tokens, and its token is refused afterwards
 });
 
 test('a registration is managed with its own token only', async (t) => {
+  const { platform } = await started();
   const [one, other] = [await registered(platform), await registered(platform)];
   const manual = await platform.registerApp();
   const { registration_access_token: token } = one;
@@ -155,6 +164,7 @@ test('a registration is managed with its own token only', async (t) => {
 });
 
 test('a disabled app cannot manage itself back to life', async (t) => {
+  const { platform } = await started();
   const registration = await registered(platform);
   const { client_id } = registration;
   await platform.auth.clients.disable(client_id);
@@ -192,6 +202,7 @@ test('an app that an administrator disables during a change stays as it is', asy
 });
 
 test('no token and no secret is stored, logged or recorded', async (t) => {
+  const { platform } = await started();
   const { client_id, client_secret, registration_access_token: token } = await registered(platform);
   await register(platform, { ...AGENT, client_secret, software_statement: token });
   const seen = JSON.stringify([

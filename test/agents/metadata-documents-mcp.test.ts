@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { UnauthorizedError, auth, validateClientMetadataUrl, withOAuth } from '@modelcontextprotocol/client';
 import { decodeJwt } from 'jose';
 

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { agents } from 'koa-gatehouse';
 import type { ExecutionContext } from 'ava';
 import { decodeJwt } from 'jose';
@@ -215,8 +215,8 @@ test('the host decides which apps are allowed, each time', async (t) => {
   const allowed = new Set<string>();
   const seen: unknown[] = [];
   const platform = await startWithDocuments(t, {
-    allow: async (url, document) => {
-      seen.push({ ...document });
+    allow: async ({ clientId: url, metadata }) => {
+      seen.push({ ...metadata });
       return allowed.has(url);
     },
   });
@@ -244,7 +244,7 @@ test('nothing is fetched for an app that the host refuses by its URL', async (t)
   let isAllowed = false;
   const asked = new Set<string>();
   const platform = await startWithDocuments(t, {
-    async allow(url) {
+    async allow({ clientId: url }) {
       asked.add(url);
       return isAllowed;
     },
@@ -270,12 +270,12 @@ function isKnown(url: string): boolean {
 
 test('a policy that reads the document is asked again with it, and nothing is fetched that it refuses before', async (t) => {
   const policies: ReadonlyArray<Parameters<typeof startWithDocuments>[1] & object> = [
-    { allow: (url, document) => isKnown(url) && document.client_name === 'Agent' },
-    { allow: async (url, { client_name: name }) => isKnown(url) && name === 'Agent' },
+    { allow: ({ clientId, metadata }) => isKnown(clientId) && metadata.client_name === 'Agent' },
+    { allow: async ({ clientId, metadata: { client_name: name } }) => isKnown(clientId) && name === 'Agent' },
     {
-      allow(url, document) {
+      allow({ clientId, metadata }) {
         try {
-          return 'client_name' in document && isKnown(url) && { ...document }.client_name === 'Agent';
+          return 'client_name' in metadata && isKnown(clientId) && { ...metadata }.client_name === 'Agent';
         } catch {
           return true;
         }
@@ -297,9 +297,9 @@ test('a policy that reads the document is asked again with it, and nothing is fe
 test('a policy may read the document after its answer: it is empty where nothing was fetched', async (t) => {
   const later = Promise.withResolvers<unknown>();
   const platform = await startWithDocuments(t, {
-    allow(_url, document) {
+    allow({ metadata }) {
       setImmediate(() => {
-        later.resolve([document.client_name, 'client_name' in document, { ...document }]);
+        later.resolve([metadata.client_name, 'client_name' in metadata, { ...metadata }]);
       });
       return true;
     },
@@ -363,7 +363,7 @@ test('an app authenticates with the keys of its document, or at a URL, where the
   const { id } = await serveApp(t, { ...METHOD, jwks });
   await refusedPage(t, off, id, { code: 'client_source_invalid', details: /use none(?! or)/ });
 
-  const platform = await startWithDocuments(t, {}, { clients: { keys: true } });
+  const platform = await startWithDocuments(t, {}, { clients: { privateKeyJwt: true } });
   const signedBy = (pair: ClientKeyPair, client = id): Parameters<typeof connect>[2] => ({
     authentication: async () => assertionParameters(client, platform.origin, pair),
   });
@@ -450,7 +450,7 @@ test('a document of one user is not a matter of another', async (t) => {
   const bobs = await connect(platform, site.id, { browser, person: BOB });
   const list = await browser.open(platform.url('/account/apps'));
   t.regex(list.text, new RegExp(`${new URL(site.id).host} “Agent”`));
-  const ask = await browser.open(platform.url(`/account/apps/${encodeURIComponent(site.id)}/disconnect`));
+  const ask = await browser.open(platform.url(`/account/apps/${encodeURIComponent(site.id)}/revoke`));
   t.true(ask.heading.startsWith(`Disconnect ${new URL(site.id).host} “Agent”`), ask.heading);
   await browser.submit(ask, 'Disconnect');
   t.is((await refresh(platform, site.id, bobs)).body.error, 'invalid_grant');

@@ -1,5 +1,5 @@
 // The options of agents(): each mistake is an error that names the option and the remedy.
-import test from 'ava';
+import test from '../harness/test.ts';
 import { agents, createAuthServer } from 'koa-gatehouse';
 import type { AgentOptions, AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { serveApp } from './documents.ts';
 import { Browser } from '../harness/browser.ts';

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { agents } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 
@@ -10,16 +10,21 @@ import { pkce } from '../harness/pkce.ts';
 import { send } from '../harness/requests.ts';
 import { serveRecording } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { COMMON_AGENTS } from './common-agents.ts';
 import { AGENT, appOf, eventsOf, register, registered, startOpen, startShared } from './apps.ts';
 
-const shared = await startShared();
+const started = shared(async (stack) => {
+  const platform = await startShared(stack);
+  return { platform };
+});
 
 const PUBLIC = { token_endpoint_auth_method: 'none' };
 const INITIAL = 'an initial access token of the partner';
 
 test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', async (t) => {
-  const { body, headers, status } = await register(shared, {
+  const { platform } = await started();
+  const { body, headers, status } = await register(platform, {
     ...AGENT,
     client_uri: 'https://agent.example',
     logo_uri: 'https://agent.example/logo.svg',
@@ -38,7 +43,7 @@ test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', asyn
   t.regex(token as string, /^gatehouse_registration_[\w-]{43}$/);
   t.deepEqual(metadata, {
     client_secret_expires_at: 0,
-    registration_client_uri: `${shared.origin}/oauth/register/${String(id)}`,
+    registration_client_uri: `${platform.origin}/oauth/register/${String(id)}`,
     client_name: 'Agent',
     redirect_uris: [CALLBACK],
     token_endpoint_auth_method: 'client_secret_basic',
@@ -47,7 +52,7 @@ test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', asyn
     application_type: 'web',
     scope: 'schools:read',
   });
-  like(t, await shared.auth.clients.find(id as string), {
+  like(t, await platform.auth.clients.find(id as string), {
     name: 'Agent',
     source: 'dynamic',
     grantType: 'authorization_code',
@@ -59,7 +64,7 @@ test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', asyn
     ownerId: undefined,
     disabled: false,
   });
-  t.deepEqual(await eventsOf(shared, id as string), [
+  t.deepEqual(await eventsOf(platform, id as string), [
     {
       type: 'client_created',
       clientId: id as string,
@@ -68,18 +73,19 @@ test('an app registers itself, and gets what RFC 7591 section 3.2.1 lists', asyn
       address: '127.0.0.1',
     },
   ]);
-  t.true(shared.logger.lines.some(({ message }) => message === 'registration answered'));
+  t.true(platform.logger.lines.some(({ message }) => message === 'registration answered'));
 });
 
 test('a registered app asks for consent, and its token has its scopes only', async (t) => {
-  const app = await appOf(shared, await registered(shared));
-  const page = await new Browser().get(authorizeUrl(shared, app, { scope: 'schools:read schools:write' }));
+  const { platform } = await started();
+  const app = await appOf(platform, await registered(platform));
+  const page = await new Browser().get(authorizeUrl(platform, app, { scope: 'schools:read schools:write' }));
   t.is(page.status, 400);
   t.regex(page.text, /invalid_scope/);
-  const { body, status } = await runCodeFlow(shared, app);
+  const { body, status } = await runCodeFlow(platform, app);
   t.is(status, 200);
   t.is(body.scope, 'schools:read');
-  t.is((await shared.api('/schools', body.access_token)).status, 200);
+  t.is((await platform.api('/schools', body.access_token)).status, 200);
   t.truthy(body.refresh_token);
 });
 
@@ -163,7 +169,8 @@ test('metadata that cannot be registered is refused with the code of RFC 7591', 
 });
 
 test('what is no JSON object of a bounded size and depth is refused', async (t) => {
-  const url = shared.url('/oauth/register');
+  const { platform } = await started();
+  const url = platform.url('/oauth/register');
   const post = async (body: string | undefined, type = 'application/json') =>
     send(url, { method: 'POST', headers: { 'content-type': type }, ...(body === undefined ? {} : { body }) });
   const deep = `{"a":${'['.repeat(40)}${']'.repeat(40)}}`;
@@ -188,7 +195,7 @@ test('what is no JSON object of a bounded size and depth is refused', async (t) 
   }
   const { body, headers, status } = await send(url, { method: 'GET' });
   t.deepEqual([status, headers.get('allow'), body!['error']], [405, 'POST, OPTIONS', 'invalid_request']);
-  t.is((await register(shared, { ...AGENT, __proto__: null, constructor: 1 })).status, 201);
+  t.is((await register(platform, { ...AGENT, __proto__: null, constructor: 1 })).status, 201);
 });
 
 test('an app registers as common agents do, and is authorized at each of its redirect URIs; those that open a program are named on the consent page, each time', async (t) => {
@@ -275,16 +282,17 @@ test('an app without a name has that of its redirect URI', async (t) => {
 });
 
 test('the port of a loopback redirect URI is free for public apps on the device only', async (t) => {
+  const { platform } = await started();
   const uri = 'http://localhost:3334/callback';
   const works = async (metadata: object): Promise<boolean> => {
     const app = await appOf(
-      shared,
-      await registered(shared, { ...AGENT, redirect_uris: [uri], ...metadata }),
+      platform,
+      await registered(platform, { ...AGENT, redirect_uris: [uri], ...metadata }),
     );
     const other = { ...app, redirectUri: 'http://localhost:4445/callback' };
     const { parameters } = pkce();
-    t.is((await new Browser().get(authorizeUrl(shared, app, parameters))).status, 303);
-    return (await new Browser().get(authorizeUrl(shared, other, parameters))).status === 303;
+    t.is((await new Browser().get(authorizeUrl(platform, app, parameters))).status, 303);
+    return (await new Browser().get(authorizeUrl(platform, other, parameters))).status === 303;
   };
   t.true(await works(PUBLIC));
   t.true(await works({ application_type: 'native' }));
@@ -293,18 +301,19 @@ test('the port of a loopback redirect URI is free for public apps on the device 
   t.false(await works({ token_endpoint_auth_method: 'client_secret_post' }));
   // An app on the web that registers a loopback address over https is no native app.
   const onTheWeb = { redirect_uris: ['https://localhost:8443/callback'], token_endpoint_auth_method: 'none' };
-  const { client } = await appOf(shared, await registered(shared, { ...AGENT, ...onTheWeb }));
+  const { client } = await appOf(platform, await registered(platform, { ...AGENT, ...onTheWeb }));
   t.false(client.native);
 });
 
 test('a public app needs PKCE, and gets its tokens without a secret', async (t) => {
-  const app = await appOf(shared, await registered(shared, { ...AGENT, ...PUBLIC }));
+  const { platform } = await started();
+  const app = await appOf(platform, await registered(platform, { ...AGENT, ...PUBLIC }));
   const { parameters, verifier } = pkce();
-  const without = await new Browser().get(authorizeUrl(shared, app));
+  const without = await new Browser().get(authorizeUrl(platform, app));
   t.is(without.status, 400);
   t.regex(without.text, /invalid_request/);
-  const callback = await authorize(shared, app, { parameters });
-  const { body, status } = await exchangeCode(shared, app, callback.get('code'), {
+  const callback = await authorize(platform, app, { parameters });
+  const { body, status } = await exchangeCode(platform, app, callback.get('code'), {
     code_verifier: verifier,
   });
   t.is(status, 200);
@@ -347,7 +356,7 @@ test('the policy decides about the metadata as registered', async (t) => {
   const sent = { ...AGENT, software_id: 'x', scope: 'schools:write schools:read' };
   const { client_id: id, client_name, redirect_uris } = await registered(platform, sent);
   t.like(asked[0], {
-    sent,
+    requestedMetadata: sent,
     address: '127.0.0.1',
     clientId: undefined,
     metadata: {
@@ -392,7 +401,8 @@ test('a policy that fails or returns nothing registers nothing', async (t) => {
 });
 
 test('pages of every origin can register an app, without cookies', async (t) => {
-  const url = shared.url('/oauth/register');
+  const { platform } = await started();
+  const url = platform.url('/oauth/register');
   const preflight = await send(url, {
     method: 'OPTIONS',
     headers: {
@@ -405,21 +415,22 @@ test('pages of every origin can register an app, without cookies', async (t) => 
   t.is(preflight.headers.get('access-control-allow-origin'), '*');
   t.is(preflight.headers.get('access-control-allow-headers'), '*, Authorization');
   t.is(preflight.headers.get('access-control-allow-credentials'), null);
-  const { headers, status } = await register(shared, AGENT, { origin: 'http://localhost:6274' });
+  const { headers, status } = await register(platform, AGENT, { origin: 'http://localhost:6274' });
   t.is(status, 201);
   t.is(headers.get('access-control-allow-origin'), '*');
-  const below = await send(shared.url('/oauth/register/a'), { method: 'OPTIONS' });
+  const below = await send(platform.url('/oauth/register/a'), { method: 'OPTIONS' });
   t.is(below.headers.get('access-control-allow-methods'), 'GET, PUT, DELETE');
 });
 
 test('no URL of the metadata is fetched', async (t) => {
+  const { platform } = await started();
   await using elsewhere = await serveRecording();
   const members = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri', 'sector_identifier_uri'];
   const uris = Object.fromEntries(members.map((name) => [name, `${elsewhere.origin}/${name}`]));
-  const registration = await registered(shared, { ...AGENT, ...uris });
+  const registration = await registered(platform, { ...AGENT, ...uris });
   for (const name of members) t.false(name in registration);
-  const app = await appOf(shared, registration);
-  await runCodeFlow(shared, app);
+  const app = await appOf(platform, registration);
+  await runCodeFlow(platform, app);
   t.deepEqual(elsewhere.asked, []);
 });
 

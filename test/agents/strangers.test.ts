@@ -1,5 +1,5 @@
 import { bodyParser } from '@koa/bodyparser';
-import test from 'ava';
+import test from '../harness/test.ts';
 import fc from 'fast-check';
 
 import { CALLBACK } from './documents.ts';

@@ -1,5 +1,5 @@
 // A client that a feature has stored which no server knows any more, such as one that was uninstalled.
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';

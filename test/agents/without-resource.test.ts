@@ -1,5 +1,5 @@
 // Agents that are older than the parameter `resource` (RFC 8707) ask for a token without it.
-import test from 'ava';
+import test from '../harness/test.ts';
 import { agents } from 'koa-gatehouse';
 import { decodeJwt } from 'jose';
 
@@ -9,6 +9,7 @@ import { authorize, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { PUBLIC, registered } from './apps.ts';
 
 const DOCUMENTS = 'https://documents.example/v1';
@@ -17,24 +18,28 @@ const ARCHIVE = 'https://archive.example';
 const SCOPE = { description: 'See your schools', permissions: ['view_schools'] } as const;
 const SCOPES = ['schools:read', 'documents:read', 'archive:read', 'read'];
 
-const platform = await startPlatform(
-  {
-    ...documentOptions(),
-    scopes: { 'schools:read': SCOPE },
-    resources: {
-      [DOCUMENTS]: { scopes: { 'documents:read': SCOPE, read: SCOPE } },
-      [ARCHIVE]: { scopes: { 'archive:read': SCOPE, read: SCOPE, 'schools:read': SCOPE } },
-    },
-    features: [
-      agents({
-        registration: { scopes: SCOPES, perAddress: 1000 },
-        documents: { allow: () => true, scopes: SCOPES, defaultScopes: SCOPES },
-      }),
-    ],
-  },
-  ON_LOOPBACK,
-);
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startPlatform(
+      {
+        ...documentOptions(),
+        scopes: { 'schools:read': SCOPE },
+        resources: {
+          [DOCUMENTS]: { scopes: { 'documents:read': SCOPE, read: SCOPE } },
+          [ARCHIVE]: { scopes: { 'archive:read': SCOPE, read: SCOPE, 'schools:read': SCOPE } },
+        },
+        features: [
+          agents({
+            registration: { scopes: SCOPES, perAddress: 1000 },
+            documents: { allow: () => true, scopes: SCOPES, defaultScopes: SCOPES },
+          }),
+        ],
+      },
+      ON_LOOPBACK,
+    ),
+  );
+  return { platform };
+});
 
 /** The API of the token that a client gets without `resource`, and of the one that it is refreshed for. */
 async function audienceOf(
@@ -42,6 +47,7 @@ async function audienceOf(
   clientId: string,
   scope: string,
 ): Promise<string> {
+  const { platform } = await started();
   const { parameters, verifier } = pkce();
   const app = { client: { id: clientId }, redirectUri: CALLBACK };
   const code = (await authorize(platform, app, { parameters: { ...parameters, scope } })).get('code');
@@ -64,11 +70,13 @@ const REQUESTS: readonly [scope: string, audience: string][] = [
 ];
 
 test('a client that registered itself gets a token for the one API that has its scopes', async (t) => {
+  const { platform } = await started();
   const { client_id: id } = await registered(platform, { ...PUBLIC, scope: SCOPES.join(' ') });
   for (const [scope, audience] of REQUESTS) t.is(await audienceOf(platform, id, scope), audience, scope);
 });
 
 test('one that requests no scope gets it by the scopes that it is registered for', async (t) => {
+  const { platform } = await started();
   for (const [scope, audience] of REQUESTS) {
     const { client_id: id } = await registered(platform, { ...PUBLIC, scope });
     t.is(await audienceOf(platform, id, ''), audience, scope);
@@ -76,11 +84,13 @@ test('one that requests no scope gets it by the scopes that it is registered for
 });
 
 test('a client of a metadata document gets a token for the one API that has its scopes', async (t) => {
+  const { platform } = await started();
   const { id } = await serveApp(t);
   for (const [scope, audience] of REQUESTS) t.is(await audienceOf(platform, id, scope), audience, scope);
 });
 
 test('a client that a person registered gets a token for the one API that has its scopes', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ redirectUris: [CALLBACK], confidential: false });
   for (const [scope, audience] of REQUESTS)
     t.is(await audienceOf(platform, app.client.id, scope), audience, scope);
@@ -92,6 +102,7 @@ test('a client that a person registered gets a token for the one API that has it
 });
 
 test('a client that acts for itself gets a token for the one API that has its scopes', async (t) => {
+  const { platform } = await started();
   const service = await platform.registerService(['view_schools']);
   for (const [scope, audience] of [
     ['documents:read', DOCUMENTS],

@@ -18,7 +18,7 @@ import type { Answer } from '../access/serve.ts';
 
 export interface Api {
   readonly platform: Platform;
-  readonly api: ApiRouter<Permission, Person>;
+  readonly api: ApiRouter<typeof gate, Person>;
   readonly origin: string;
   /** The errors that the app's `error` event received. */
   readonly errors: unknown[];
@@ -54,7 +54,7 @@ export function authOf(
   const described = new Map(Array.from(scopes.keys(), (name) => [name, { description: `May ${name}` }]));
   const issuer = ISSUER + path;
   const resources = new Map([[issuer, { name: issuer, scopes: described }]]);
-  const concurrencyLimit = createConcurrencyLimit({ requests: 0, bodyTimeout: 30, bodyBytes: 0 });
+  const concurrencyLimit = createConcurrencyLimit({ concurrency: 0, bodyTimeout: 30, maxTotalBodyBytes: 0 });
   return {
     issuer,
     gate,
@@ -62,6 +62,7 @@ export function authOf(
     parts: {
       admitsAgents: true,
       apis: new Map(),
+      tools: new Map(),
       audit: { record() {} },
       concurrencyLimit,
       clientKinds: clientKindsOf([]),
@@ -70,11 +71,13 @@ export function authOf(
       limitCallers,
       logger,
       mountPath,
+      pages: {},
       observers: { guarded: undefined },
       resources,
       sessionCookie: 'gatehouse_session',
       storage,
       trace: async (_name, work) => work(),
+      verifierFor: () => async () => ({ status: 401, code: 'token_invalid', detail: 'No tokens here.' }),
     },
   };
 }
@@ -83,7 +86,7 @@ export interface ServeOptions extends Omit<ApiRouterOptions<Permission, Person>,
   readonly storage?: ServerParts['storage'];
   readonly platform?: Platform;
   /** Adds routes. */
-  readonly extend?: (api: ApiRouter<Permission, Person>, platform: Platform) => void;
+  readonly extend?: (api: ApiRouter<typeof gate, Person>, platform: Platform) => void;
 }
 
 /** Serves an API router in an app of its own. */

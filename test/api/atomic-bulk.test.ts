@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { DatabaseSync } from 'node:sqlite';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

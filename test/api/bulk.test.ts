@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 import { z } from 'zod';
 
@@ -86,7 +86,7 @@ test('each item has its own status, with its output or problem, in the order of 
 
 test('an invalid envelope is 422, and nothing runs', async (t) => {
   const { create, ran } = schoolActions();
-  const { post } = await serveApi(t, { actions: [create], bulk: { maximum: 3 } });
+  const { post } = await serveApi(t, { actions: [create], bulk: { maxItems: 3 } });
   const item = { input: { name: 'Hill School' } };
   const cases: [unknown, ...errors: [pointer: string, message: string][]][] = [
     [undefined, ['#', 'Send an object with items.']],
@@ -406,7 +406,7 @@ test.serial(
 
 test('the body of a bulk has its own limit', async (t) => {
   const { create } = schoolActions();
-  const { post } = await serveApi(t, { actions: [create], bodyLimit: 10, bulk: { bodyLimit: 100 } });
+  const { post } = await serveApi(t, { actions: [create], maxBodyBytes: 10, bulk: { maxBodyBytes: 100 } });
   t.is((await post(CREATE, { items: [{ input: { name: 'Hill School' } }] })).status, 200);
   const { status, body } = await post(CREATE, { items: [{ input: { name: 'a'.repeat(100) } }] });
   t.is(status, 413);

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';

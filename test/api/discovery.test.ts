@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { like } from '../harness/like.ts';
 import { serveApi } from './api.ts';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { z } from 'zod';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';

@@ -1,6 +1,6 @@
 import { mock } from 'node:test';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { z } from 'zod';
 

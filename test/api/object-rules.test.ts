@@ -1,5 +1,5 @@
 /** Permissions with a rule: what routes, actions and tools do with the object that the rule decides about. */
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import {
@@ -277,7 +277,7 @@ test('observers are told of each refusal', async (t) => {
 
 test('a rule that no object is given for, or an object without a rule, is a ConfigError with the remedy', async (t) => {
   const storage = memoryStorage();
-  const users = { authenticate: async () => undefined, find: async () => undefined };
+  const users = { verifyPassword: async () => undefined, find: async () => undefined };
   const auth = (await createAuthServer({ issuer: ISSUER, users, storage, gate })) as unknown as AuthServer;
   t.teardown(async () => auth.close());
   const school = { registrarId: 'ann' };

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';

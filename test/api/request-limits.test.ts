@@ -1,6 +1,6 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
-import type { Action, ApiRouterOptions, Storage } from 'koa-gatehouse';
+import type { Action, Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
@@ -13,6 +13,7 @@ import type { Person, Platform } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { around, breakable } from '../harness/storage.ts';
+import type { ApiRouterOptions } from '../../lib/api/router.ts';
 
 type Permission = 'view_schools' | 'edit_schools';
 type Options = Pick<ApiRouterOptions<Permission, Person>, 'limits' | 'openapi' | 'prefix' | 'actions'>;
@@ -102,11 +103,11 @@ async function startNode(options: Options, storage: Storage = memoryStorage()): 
     },
     async tokenOf(user) {
       const { client } = await platform.registerApp();
-      return auth.issueToken({ client: client.id, user });
+      return auth.issueToken({ clientId: client.id, userId: user });
     },
     async ownToken(permissions) {
       const { client } = await platform.registerService(permissions);
-      return auth.issueToken({ client: client.id });
+      return auth.issueToken({ clientId: client.id });
     },
     [Symbol.asyncDispose]: () => platform[Symbol.asyncDispose](),
   };
@@ -120,7 +121,7 @@ function fieldsOf({ headers }: Answer): readonly [string | null, string | null] 
 
 // Sets the clock ahead: the tests below it start afterwards.
 test.serial('over the limit the response is 429 with Retry-After and the RateLimit fields', async (t) => {
-  await using node = await startNode({ limits: { user: { requests: 3, per: MINUTE } } });
+  await using node = await startNode({ limits: { user: { requests: 3, window: MINUTE } } });
   const token = await node.tokenOf(CLEO);
   for (const left of [2, 1, 0]) {
     const answer = await node.api('/schools', token);
@@ -153,7 +154,7 @@ test.serial('over the limit the response is 429 with Retry-After and the RateLim
 });
 
 test('a limit of a user counts the requests through all clients, and not those of clients and other users', async (t) => {
-  await using node = await startNode({ limits: { user: { requests: 2, per: MINUTE } } });
+  await using node = await startNode({ limits: { user: { requests: 2, window: MINUTE } } });
   const [one, another, other] = [await node.tokenOf(CLEO), await node.tokenOf(CLEO), await node.tokenOf('2')];
   t.is((await node.api('/identity', another)).status, 200);
   t.deepEqual(await node.schools(one, one, other), [200, 429, 200]);
@@ -163,13 +164,13 @@ test('a limit of a user counts the requests through all clients, and not those o
 });
 
 test('a limit of a client counts its own requests and those of all its users, and observers are told of each refusal', async (t) => {
-  await using node = await startNode({ limits: { client: { requests: 2, per: MINUTE } } });
+  await using node = await startNode({ limits: { client: { requests: 2, window: MINUTE } } });
   const codes: string[] = [];
   node.platform.auth.observe({
     guarded: (outcome) => codes.push(outcome.admitted ? 'admitted' : outcome.code),
   });
   const { client } = await node.platform.registerApp();
-  const issue = async (user: string) => node.platform.auth.issueToken({ client: client.id, user });
+  const issue = async (user: string) => node.platform.auth.issueToken({ clientId: client.id, userId: user });
   const [ann, bob, own] = [await issue('1'), await issue('2'), await node.ownToken()];
   t.deepEqual(await node.schools(ann, bob), [200, 200]);
   const refused = await node.api('/schools', bob);
@@ -182,7 +183,7 @@ test('a limit of a client counts its own requests and those of all its users, an
 
 test('a request that one limit refuses is not counted under the others', async (t) => {
   await using node = await startNode({
-    limits: { user: { requests: 4, per: MINUTE }, client: { requests: 2, per: MINUTE } },
+    limits: { user: { requests: 4, window: MINUTE }, client: { requests: 2, window: MINUTE } },
   });
   const token = await node.tokenOf(CLEO);
   t.deepEqual(await node.schools(token, token, token, token, token), [200, 200, 429, 429, 429]);
@@ -194,8 +195,8 @@ test('a request that one limit refuses is not counted under the others', async (
 
 test('a limit of an action counts its runs by a user or a client; its own replaces that of the API', async (t) => {
   await using node = await startNode({
-    actions: [createSchool({ limit: { requests: 3, per: '1 hour' } }), closeSchool],
-    limits: { action: { requests: 1, per: MINUTE } },
+    actions: [createSchool({ limit: { requests: 3, window: '1 hour' } }), closeSchool],
+    limits: { action: { requests: 1, window: MINUTE } },
   });
   const token = await node.tokenOf(CLEO);
   const close = '/actions/school/7/close-school-action';
@@ -212,19 +213,19 @@ test('a limit of an action counts its runs by a user or a client; its own replac
 
 test('a user and a client with the same id are limited apart', async (t) => {
   const storage = memoryStorage();
-  const limits = { action: { requests: 2, per: MINUTE } } as const;
+  const limits = { action: { requests: 2, window: MINUTE } } as const;
   await using node = await startNode({ actions: [createSchool()], limits }, storage);
   const { client } = await node.platform.registerService(['edit_schools']);
   await storage.clients.insert({ ...client, id: CLEO }, []);
   t.deepEqual(await node.run(CREATE, await node.tokenOf(CLEO), 3), [200, 200, 429]);
-  const own = await node.platform.auth.issueToken({ client: CLEO });
+  const own = await node.platform.auth.issueToken({ clientId: CLEO });
   t.deepEqual(await node.run(CREATE, own, 3), [200, 200, 429]);
 });
 
 test('each item of a bulk counts, and a bulk for which too few are left does not run', async (t) => {
   await using node = await startNode({
-    actions: [createSchool({ limit: { requests: 8, per: MINUTE } })],
-    limits: { user: { requests: 12, per: MINUTE } },
+    actions: [createSchool({ limit: { requests: 8, window: MINUTE } })],
+    limits: { user: { requests: 12, window: MINUTE } },
   });
   const token = await node.tokenOf(CLEO);
   const bulk = async (count: number, headers = {}) => {
@@ -255,7 +256,7 @@ test('each item of a bulk counts, and a bulk for which too few are left does not
 });
 
 test('a repeated request with an Idempotency-Key counts each time', async (t) => {
-  const limits = { action: { requests: 2, per: MINUTE } } as const;
+  const limits = { action: { requests: 2, window: MINUTE } } as const;
   await using node = await startNode({ actions: [createSchool()], limits });
   const token = await node.tokenOf(CLEO);
   t.deepEqual(await node.run(CREATE, token, 3, { 'idempotency-key': 'a' }), [200, 200, 429]);
@@ -263,7 +264,7 @@ test('a repeated request with an Idempotency-Key counts each time', async (t) =>
 
 test('requests without a valid token and the public description are not counted; a missing route is', async (t) => {
   await using node = await startNode({
-    limits: { user: { requests: 2, per: MINUTE } },
+    limits: { user: { requests: 2, window: MINUTE } },
     openapi: { access: 'public' },
   });
   const token = await node.tokenOf(CLEO);
@@ -281,7 +282,7 @@ test('the description has the response and the largest bulk where there are limi
     const { body } = await node.api('/openapi.json');
     return body as { paths: Record<string, Record<string, { responses: object }>> };
   };
-  const limited = await read({ limits: { action: { requests: 20, per: MINUTE } } });
+  const limited = await read({ limits: { action: { requests: 20, window: MINUTE } } });
   for (const [path, methods] of Object.entries(limited.paths)) {
     for (const { responses } of Object.values(methods)) t.true('429' in responses, path);
   }
@@ -314,7 +315,7 @@ test('without limits nothing is counted and no field is sent', async (t) => {
 
 test('when the storage cannot be reached, requests are served from what the node has taken, then refused with 503', async (t) => {
   const { broken, storage } = breakable();
-  await using node = await startNode({ limits: { user: { requests: 100, per: MINUTE } } }, storage);
+  await using node = await startNode({ limits: { user: { requests: 100, window: MINUTE } } }, storage);
   const token = await node.tokenOf(CLEO);
   t.deepEqual(await node.schools(token), [200]);
   broken.add('attempts.reserve');
@@ -338,14 +339,14 @@ test('two routers with the same limit count together, with another limit apart',
           ['/api/v2', MINUTE],
           ['/api/v3', '1 hour'],
         ] as const)
-          app.use(createApiRouter({ auth, prefix, limits: { user: { requests: 3, per } } }).routes());
+          app.use(createApiRouter({ auth, prefix, limits: { user: { requests: 3, window: per } } }).routes());
         return listenerOf(app);
       },
     },
   );
   const { client } = await platform.registerApp();
   const headers = {
-    authorization: `Bearer ${await platform.auth.issueToken({ client: client.id, user: CLEO })}`,
+    authorization: `Bearer ${await platform.auth.issueToken({ clientId: client.id, userId: CLEO })}`,
   };
   for (const [version, status] of [
     ['v1', 200],
@@ -361,7 +362,7 @@ test('two routers with the same limit count together, with another limit apart',
 onEachDatabase(
   'two nodes together accept the limit, and one of them alone nearly all of it',
   async (t, _, address) => {
-    const options: Options = { limits: { user: { requests: 100, per: '1 hour' } } };
+    const options: Options = { limits: { user: { requests: 100, window: '1 hour' } } };
     await using stack = new AsyncDisposableStack();
     const nodes: Node[] = [];
     for (let count = 0; count < 2; count += 1) {

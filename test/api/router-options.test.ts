@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { createApiRouter } from '../../lib/api/router.ts';
 import { ConfigError } from '../../lib/errors.ts';
@@ -14,7 +14,7 @@ const OPERATION = { responses: {} };
 const refused: readonly [option: string, remedy: string, given: object[]][] = [
   [
     'action',
-    'there is no such option; did you mean actions? The options are auth, resource, session, origins, prefix, actions, bodyLimit, bulk, uploads, limits, parseBodies, openapi',
+    'there is no such option; did you mean actions? The options are auth, resource, session, origins, prefix, actions, maxBodyBytes, bulk, uploads, limits, parseBodies, openapi',
     [{ action: [] }],
   ],
   [
@@ -70,43 +70,43 @@ const refused: readonly [option: string, remedy: string, given: object[]][] = [
     'the gate has no permission "edit_school"; define it or correct the name',
     [{ actions: [Object.freeze({ ...rename, permission: 'edit_school' })] }],
   ],
-  ['bodyLimit', 'give a whole number of at least 1', [{ bodyLimit: 0 }, { bodyLimit: '1mb' }]],
+  ['maxBodyBytes', 'give a whole number of at least 1', [{ maxBodyBytes: 0 }, { maxBodyBytes: '1mb' }]],
   [
     'bulk',
-    'pass an object with some of maximum, concurrency, bodyLimit, streamTimeout',
+    'pass an object with some of maxItems, concurrency, maxBodyBytes, streamTimeout',
     [{ bulk: null }, { bulk: [] }],
   ],
-  ['bulk.maximum', 'give a whole number of at least 1', [{ bulk: { maximum: -1 } }]],
+  ['bulk.maxItems', 'give a whole number of at least 1', [{ bulk: { maxItems: -1 } }]],
   ['bulk.concurrency', 'give a whole number of at least 1', [{ bulk: { concurrency: 1.5 } }]],
-  ['bulk.bodyLimit', 'give a whole number of at least 1', [{ bulk: { bodyLimit: Infinity } }]],
-  ['uploads', 'pass an object with some of bodyLimit, maxFiles, maxFields', [{ uploads: false }]],
+  ['bulk.maxBodyBytes', 'give a whole number of at least 1', [{ bulk: { maxBodyBytes: Infinity } }]],
+  ['uploads', 'pass an object with some of maxBodyBytes, maxFiles, maxFields', [{ uploads: false }]],
   [
     'uploads.maxFileSize',
-    'there is no such option; the options are bodyLimit, maxFiles, maxFields',
+    'there is no such option; the options are maxBodyBytes, maxFiles, maxFields',
     [{ uploads: { maxFileSize: 5 } }],
   ],
-  ['uploads.bodyLimit', 'give a whole number of at least 1', [{ uploads: { bodyLimit: 0 } }]],
+  ['uploads.maxBodyBytes', 'give a whole number of at least 1', [{ uploads: { maxBodyBytes: 0 } }]],
   ['uploads.maxFiles', 'give a whole number of at least 1', [{ uploads: { maxFiles: 1.5 } }]],
   ['limits', 'pass an object with some of user, client, action', [{ limits: null }, { limits: 5 }]],
   [
     'limits.perUser',
     'there is no such option; the options are user, client, action',
-    [{ limits: { perUser: { requests: 5, per: 1 } } }],
+    [{ limits: { perUser: { requests: 5, window: 1 } } }],
   ],
-  ['limits.user', 'pass an object with some of requests, per', [{ limits: { user: 600 } }]],
+  ['limits.user', 'pass an object with some of requests, window', [{ limits: { user: 600 } }]],
   [
     'limits.client.requests',
     'give a whole number from 1 to 1000000000',
     [0, 1.5, '600', undefined, 1e10].map((requests) => ({
-      limits: { client: { requests, per: '1 minute' } },
+      limits: { client: { requests, window: '1 minute' } },
     })),
   ],
   [
-    'limits.action.per',
+    'limits.action.window',
     "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least 1 s",
-    [0, '500 ms', undefined].map((per) => ({ limits: { action: { requests: 5, per } } })),
+    [0, '500 ms', undefined].map((window) => ({ limits: { action: { requests: 5, window } } })),
   ],
-  ['limits.user.per', 'give at most 1 day', [{ limits: { user: { requests: 5, per: '2 days' } } }]],
+  ['limits.user.window', 'give at most 1 day', [{ limits: { user: { requests: 5, window: '2 days' } } }]],
   ['parseBodies', 'pass true or false', [{ parseBodies: null }, { parseBodies: 'no' }]],
   [
     'openapi',
@@ -176,8 +176,8 @@ test('a wrong option of a router is a ConfigError with the remedy', (t) => {
 });
 
 test('options that are undefined have their defaults, and two types may have actions of one name', (t) => {
-  const absent = { prefix: undefined, bodyLimit: undefined, parseBodies: undefined };
-  const parts = { bulk: { maximum: undefined }, openapi: { title: undefined, paths: undefined } };
+  const absent = { prefix: undefined, maxBodyBytes: undefined, parseBodies: undefined };
+  const parts = { bulk: { maxItems: undefined }, openapi: { title: undefined, paths: undefined } };
   const actions = [rename, Object.freeze({ ...rename, type: 'college' })];
   t.notThrows(() => Reflect.apply(createApiRouter, undefined, [{ auth, ...absent, ...parts, actions }]));
 });

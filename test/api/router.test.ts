@@ -1,11 +1,15 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 import { Router } from 'koa-router';
 
 import { createApiRouter } from '../../lib/api/router.ts';
+import type { ApiRouter } from '../../lib/api/router.ts';
+import type { Gate } from '../../lib/contracts/index.ts';
 import { ConfigError } from '../../lib/errors.ts';
 import { createPlatform } from '../access/platform.ts';
+import type { Permission, Person } from '../access/platform.ts';
 import { request, serve } from '../access/serve.ts';
+import { like } from '../harness/like.ts';
 import { authOf, serveApi } from './api.ts';
 
 test('a route of the host runs behind the guard and its permission', async (t) => {
@@ -63,22 +67,37 @@ test('a wrong method is 405 with Allow, OPTIONS lists the methods; both need a v
   }
 });
 
-test('middleware behind the router gets requests that the router does not answer', async (t) => {
+test('below the path of the API, middleware behind the router needs a token, and middleware in front of it does not', async (t) => {
   const platform = createPlatform();
   const app = new Koa();
+  app.use((ctx, next) => {
+    if (!ctx.path.startsWith('/api/v1/legacy')) return next();
+    ctx.body = 'with its own login';
+    return undefined;
+  });
   app.use(createApiRouter({ auth: authOf(platform) }).routes());
   app.use((ctx) => {
-    if (ctx.path === '/api/v1/health') ctx.body = { of: 'the host' };
-    if (ctx.path === '/api/v10') ctx.status = 204;
+    const { user } = ctx.state as { user?: Person };
+    if (ctx.path === '/api/v1/health') ctx.body = { caller: user?.id };
+    if (ctx.path === '/api/v1/broken') throw new TypeError('an error of the host');
+    if (ctx.path === '/api/v10' || ctx.path === '/API/v1/health') ctx.status = 204;
     if (ctx.path === '/api/v1/raw') {
       ctx.respond = false;
       setImmediate(() => ctx.res.end('of the host'));
     }
   });
   const origin = await serve(t, app);
-  t.deepEqual((await request(`${origin}/api/v1/health`)).body, { of: 'the host' });
-  t.is((await request(`${origin}/api/v10`)).status, 204);
-  t.like(await request(`${origin}/api/v1/raw`), { status: 404, text: 'of the host' });
+  const token = await platform.userToken();
+  t.is((await request(`${origin}/api/v1/legacy`)).text, 'with its own login');
+  for (const path of ['/health', '/broken', '/raw']) {
+    const { body, status } = await request(`${origin}/api/v1${path}`);
+    t.is(status, 401, path);
+    t.is(body['code'], 'token_missing');
+  }
+  t.deepEqual((await request(`${origin}/api/v1/health`, token)).body, { caller: 'ann' });
+  t.like(await request(`${origin}/api/v1/broken`, token), { status: 500, body: { code: 'internal_error' } });
+  t.like(await request(`${origin}/api/v1/raw`, token), { status: 404, text: 'of the host' });
+  for (const path of ['/api/v10', '/API/v1/health']) t.is((await request(origin + path)).status, 204, path);
   const elsewhere = await request(`${origin}/api/v11`);
   t.is(elsewhere.status, 404);
   t.is(elsewhere.type, 'text/plain; charset=utf-8', 'not answered by the router');
@@ -118,12 +137,71 @@ test('what the host runs for a parameter runs behind the guard, also when it was
   t.deepEqual(seen, ['12 of ann']);
 });
 
-test("the API's own routes move with prefix() of the router", async (t) => {
-  const { call, platform, origin } = await serveApi(t, (api) => api.prefix('/v2'));
-  const moved = await request(`${origin}/v2/identity`, await platform.userToken());
-  t.is(moved.status, 200);
-  t.is((await request(`${origin}/v2/identity`)).status, 401);
-  t.is((await call('/identity', await platform.userToken())).status, 404);
+test('no route, middleware or parameter of the host runs for the routes of the API itself', async (t) => {
+  const ran: string[] = [];
+  const { call, platform } = await serveApi(t, (api) => {
+    api.use((ctx, next) => {
+      ran.push(ctx.path);
+      return next();
+    });
+    api.all('/*path', (ctx) => {
+      ctx.body = 'of the host';
+    });
+    api.param('type', (type, _ctx, next) => {
+      ran.push(type);
+      return next();
+    });
+  });
+  const token = await platform.userToken();
+  t.like((await call('/identity', token)).body, { data: { type: 'user' } });
+  t.is((await call('/objects/school', token)).status, 501);
+  t.deepEqual(ran, []);
+  t.is((await call('/identity', token, { method: 'DELETE' })).text, 'of the host');
+  t.is((await call('/identities', token)).text, 'of the host');
+});
+
+test('prefix() of the router is an error with the option to set', (t) => {
+  const api = createApiRouter({ auth: authOf(createPlatform()) });
+  t.throws(() => api.prefix('/v2'), {
+    instanceOf: ConfigError,
+    message:
+      'createApiRouter: set the option prefix instead of calling prefix(), which would move neither the guard nor the description of the API',
+  });
+});
+
+const REFUSED =
+  "createApiRouter: write a path such as '/schools/:id' instead of the regular expression /secret/, which koa-router compares with the whole path of a request, without the prefix";
+
+function handler(): void {}
+
+test('a route that is a regular expression is an error when the router is mounted', (t) => {
+  const add: readonly ((api: ApiRouter<Gate<Permission>, Person>) => unknown)[] = [
+    (api) => api.get(/secret/, handler),
+    (api) => api.all('named', /secret/, handler),
+    (api) => api.use(/secret/, handler),
+    (api) => api.use('/nested', new Router().get(/secret/, handler).routes()),
+  ];
+  for (const one of add) {
+    const api = createApiRouter({ auth: authOf(createPlatform()) });
+    one(api);
+    t.throws(() => api.routes(), { instanceOf: ConfigError, message: REFUSED });
+  }
+});
+
+test('a regular expression that is added to a mounted router answers nothing, and the log says why', async (t) => {
+  const { api, call, errors, platform } = await serveApi(t);
+  const ran: string[] = [];
+  api.all(/secret/, (ctx) => {
+    ran.push(ctx.path);
+  });
+  t.is((await call('/secret')).status, 401);
+  t.like(await call('/secret', await platform.userToken()), {
+    status: 500,
+    body: { code: 'internal_error' },
+  });
+  t.deepEqual(ran, []);
+  t.deepEqual(errors, []);
+  like(t, platform.log, [{ fields: { err: { message: REFUSED } } }]);
 });
 
 test('the planned paths of the Objects API answer 501, and 401 without a token', async (t) => {

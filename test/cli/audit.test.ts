@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { startPlatform } from '../harness/platform.ts';
@@ -17,7 +17,7 @@ test('events are listed and exported, filtered, and since a time', async (t) => 
   await requestClientToken(platform, other);
   await auth.audit.flush();
 
-  const { output } = await gatehouse(`audit list --client ${service.client.id} --type token_refused`, env);
+  const { output } = await gatehouse(`audit list --client-id ${service.client.id} --type token_refused`, env);
   t.is(output.match(/token_refused/g)?.length, 3);
   t.regex(output, /reason=invalid secret provided/);
   const { events } = await gatehouseJson<{ events: Record<string, unknown>[] }>('audit list --limit 2', env);
@@ -57,14 +57,14 @@ test('an export reads page by page', async (t) => {
   const at = Date.now();
   const events = Array.from({ length: 450 }, (_, index) => ({
     id: `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`,
-    at: at - 1000 + index,
+    at: (at - 1000 + index) / 1000,
     type: 'logout' as const,
     userId: 'ann',
   }));
   for (let from = 0; from < events.length; from += 50)
     await storage.audit.append(events.slice(from, from + 50), 0);
   await storage.close();
-  const { output } = await gatehouse('audit export --user ann', { DATABASE_URL: address });
+  const { output } = await gatehouse('audit export --user-id ann', { DATABASE_URL: address });
   const lines = output.trimEnd().split('\n');
   t.is(lines.length, 450);
   t.is((JSON.parse(lines[0]!) as { id: string }).id, events.at(-1)!.id);

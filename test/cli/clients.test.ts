@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { calculateJwkThumbprint } from 'jose';
 import { createAdministration } from 'koa-gatehouse';
 import type { Administration, ClientFields } from 'koa-gatehouse';
@@ -110,7 +110,7 @@ test('a client created on the command line gets tokens; its secret is shown once
 test('without --json, the secret is printed below the client', async (t) => {
   await using given = await database();
   const { code, errors, output } = await given.run(
-    `client create --name Portal ${REDIRECT} https://a.example/ --redirect-uri https://b.example/ --owner 5 --first-party --scope schools:read`,
+    `client create --name Portal ${REDIRECT} https://a.example/ --redirect-uri https://b.example/ --owner-id 5 --first-party --scope schools:read`,
   );
   t.is(code, 0);
   t.regex(
@@ -175,7 +175,7 @@ test('secrets are added, listed, deleted and rotated', async (t) => {
   const id = await given.register();
   const [first] = await clients.secrets(id);
 
-  const added = await client(`secrets add ${id} --label May --expires 2099-05-31`);
+  const added = await client(`secrets add ${id} --label May --expires-at 2099-05-31`);
   t.regex(added.client_secret!, /^gatehouse_secret_/);
   const hint = added.client_secret!.slice(-4);
   t.like(added.secret, { label: 'May', hint, expires_at: '2099-05-31T00:00:00.000Z' });
@@ -208,7 +208,7 @@ test('update changes only the given fields', async (t) => {
   t.like(first.client, { name: 'Gate', owner_id: '5' });
   t.deepEqual(first.client['redirect_uris'], ['https://b.example/']);
   t.deepEqual(first.client['scopes'], ['schools:read']);
-  const second = await given.client(`update ${id} --no-owner --all-scopes --first-party`);
+  const second = await given.client(`update ${id} --no-owner-id --all-scopes --first-party`);
   t.like(second.client, { name: 'Gate', owner_id: null, scopes: null, first_party: true });
   const nothing = await given.run(`client update ${id}`);
   t.is(nothing.code, 2);
@@ -416,7 +416,7 @@ test('a client is registered with keys from a file or at a URL, and loses them',
   const thumbprint = await calculateJwkThumbprint(publicJwk);
   t.like(created, { client_secret: null, secret: null });
   t.deepEqual(created.client['keys'], [{ kid: 'key-1', kind: 'P-256', alg: null, thumbprint }]);
-  t.deepEqual(created.notes, ['Servers accept the keys where their option clients.keys is true.']);
+  t.deepEqual(created.notes, ['Servers accept the keys where their option clients.privateKeyJwt is true.']);
   const { client_id: id } = created.client;
   const shown = await given.run(`client show ${id}`);
   t.true(shown.output.includes(`P-256, kid key-1, SHA-256 ${thumbprint}\n`), shown.output);
@@ -427,7 +427,7 @@ test('a client is registered with keys from a file or at a URL, and loses them',
   t.like(removed, { client: { keys: null, jwks_uri: null }, notes: [] });
   const both = await client(`update ${await given.register()} --jwks ${file}`);
   t.deepEqual(both.notes, [
-    'Servers accept the keys where their option clients.keys is true.',
+    'Servers accept the keys where their option clients.privateKeyJwt is true.',
     'Its secrets are accepted too: delete them with `gatehouse client secrets delete` when the app uses its keys.',
   ]);
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 

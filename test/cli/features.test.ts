@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { gatehouse, gatehouseJson, gateFile, migrated } from './gatehouse.ts';
 
@@ -15,27 +15,27 @@ const withFeatures = (features: string): string =>
     ${SHARED}
     export const features = ${features};`);
 
-const CREATE = 'token create --name Nightly --scope schools:read';
+const CREATE = 'personal-token create --name Nightly --scope schools:read';
 
 test('tokens have the lifetime and the number that the features of the gate file allow', async (t) => {
   const env = { DATABASE_URL: await migrated() };
   const gate = withFeatures("[personalTokens({ maxLifetime: '1 day', perUser: 1 })]");
-  const tooLong = await gatehouse(`${CREATE} --user 1 --expires '2 days' --gate ${gate}`, env);
+  const tooLong = await gatehouse(`${CREATE} --user-id 1 --lifetime '2 days' --gate ${gate}`, env);
   t.deepEqual([tooLong.code, tooLong.output], [1, '']);
   t.regex(tooLong.errors, /lifetime: at most 86400 s, which is the option maxLifetime/);
-  t.is((await gatehouse('token list 1', env)).output, 'No tokens.\n');
+  t.is((await gatehouse('personal-token list 1', env)).output, 'No tokens.\n');
 
   const { token } = await gatehouseJson<{ token: { user_id: string } }>(
-    `${CREATE} --user 1 --expires '1 day' --gate ${gate}`,
+    `${CREATE} --user-id 1 --lifetime '1 day' --gate ${gate}`,
     env,
   );
   t.is(token.user_id, '1');
-  const second = await gatehouse(`${CREATE} --user 1 --expires '1 day' --gate ${gate}`, env);
+  const second = await gatehouse(`${CREATE} --user-id 1 --lifetime '1 day' --gate ${gate}`, env);
   t.deepEqual([second.code, second.output], [1, '']);
-  t.regex(second.errors, /user: a user can have at most 1 personal access tokens; end one first/);
+  t.regex(second.errors, /userId: a user can have at most 1 personal access tokens; end one first/);
 
   const withoutFeatures = gateFile(SHARED);
-  t.is((await gatehouse(`${CREATE} --user 1 --expires '1 year' --gate ${withoutFeatures}`, env)).code, 0);
+  t.is((await gatehouse(`${CREATE} --user-id 1 --lifetime '1 year' --gate ${withoutFeatures}`, env)).code, 0);
 });
 
 test('a client needs a kind of the features of the gate file', async (t) => {
@@ -49,7 +49,10 @@ test('a client needs a kind of the features of the gate file', async (t) => {
 
 test('features of the gate file that are no list are refused', async (t) => {
   const env = { DATABASE_URL: await migrated() };
-  const { code, errors, output } = await gatehouse(`token list 1 --gate ${withFeatures('devices()')}`, env);
+  const { code, errors, output } = await gatehouse(
+    `personal-token list 1 --gate ${withFeatures('devices()')}`,
+    env,
+  );
   t.deepEqual([code, output], [2, '']);
   t.regex(errors, /features: pass a list of what its factories return, such as \[personalTokens\(\)\]/);
 });

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { passTime } from '../harness/clock.ts';
@@ -24,21 +24,21 @@ test.serial(
     await using platform = await start();
     const token = await clientToken(platform, await platform.registerService(['view_schools']));
 
-    const { key } = await gatehouseJson<KeysDocument>('keys rotate --after 30', { DATABASE_URL });
+    const { key } = await gatehouseJson<KeysDocument>('signing-keys rotate --after 30', { DATABASE_URL });
     passTime(31);
-    const { keys } = await gatehouseJson<KeysDocument>('keys list', { DATABASE_URL });
+    const { keys } = await gatehouseJson<KeysDocument>('signing-keys list', { DATABASE_URL });
     t.deepEqual(
       keys.map(({ status }) => status),
       ['active', 'retired'],
     );
     t.is(keys[0]!.kid, key.kid);
     await using second = await start();
-    t.like(second.auth.keys.list()[0], { id: key.kid, status: 'active' });
+    t.like(second.auth.signingKeys.list()[0], { id: key.kid, status: 'active' });
     const { body } = await send(second.url('/oauth/jwks'));
     t.is((body!['keys'] as unknown[]).length, 2);
     t.is((await platform.api('/schools', token)).status, 200);
-    // As with auth.keys.rotate(), because verifiers cache the published keys.
-    const next = await gatehouseJson<KeysDocument>('keys rotate', { DATABASE_URL });
+    // As with auth.signingKeys.rotate(), because verifiers cache the published keys.
+    const next = await gatehouseJson<KeysDocument>('signing-keys rotate', { DATABASE_URL });
     t.is(next.key.status, 'next');
     t.is(next.notes[0], 'It signs in 60 s, when every server knows it.');
   },
@@ -46,7 +46,7 @@ test.serial(
 
 test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key of the existing ones', async (t) => {
   const DATABASE_URL = await migrated();
-  const first = await gatehouseJson<KeysDocument>('keys rotate', {
+  const first = await gatehouseJson<KeysDocument>('signing-keys rotate', {
     DATABASE_URL,
     KEY_ENCRYPTION_KEY: KEY,
   });
@@ -57,17 +57,17 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key
 
   for (const [words, env, message] of [
     [
-      'keys rotate',
+      'signing-keys rotate',
       {},
       /^secrets.keyEncryptionKey: the server's keys are encrypted; give the secrets.keyEncryptionKey of the servers.\n$/,
     ],
     [
-      'keys rotate',
+      'signing-keys rotate',
       { KEY_ENCRYPTION_KEY: KEY.toUpperCase() },
       /^secrets.keyEncryptionKey: the server's keys were encrypted with another one/,
     ],
     [
-      'keys list',
+      'signing-keys list',
       { KEY_ENCRYPTION_KEY: 'short' },
       /^secrets.keyEncryptionKey: give random strings of at least 32 characters, newest first.\n$/,
     ],
@@ -79,7 +79,7 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key
   t.is((await storage.keys.list('token')).length, 1);
   await storage.close();
 
-  const listed = await gatehouse('keys list', { DATABASE_URL });
+  const listed = await gatehouse('signing-keys list', { DATABASE_URL });
   t.is(listed.code, 0);
   t.true(listed.output.includes(`${first.key.kid}  access tokens  active  `));
 });
@@ -87,12 +87,12 @@ test('keys are encrypted with KEY_ENCRYPTION_KEY, and creating one needs the key
 test('in production, creating keys needs KEY_ENCRYPTION_KEY or an explicit false', async (t) => {
   const DATABASE_URL = await migrated();
   const production = { DATABASE_URL, NODE_ENV: 'production' };
-  const { code, errors } = await gatehouse('keys rotate', production);
+  const { code, errors } = await gatehouse('signing-keys rotate', production);
   t.is(code, 2);
   t.regex(errors, /^secrets.keyEncryptionKey: give a random string .*KEY_ENCRYPTION_KEY/);
-  t.is((await gatehouse('keys list', production)).code, 0, 'listing needs no key');
+  t.is((await gatehouse('signing-keys list', production)).code, 0, 'listing needs no key');
 
-  const plain = await gatehouseJson<KeysDocument>('keys rotate', {
+  const plain = await gatehouseJson<KeysDocument>('signing-keys rotate', {
     ...production,
     KEY_ENCRYPTION_KEY: 'false',
   });

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { createClientDirectory } from '../../lib/clients/directory.ts';
 import type { StoredClient } from '../../lib/contracts/index.ts';

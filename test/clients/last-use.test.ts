@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { createLastUses } from '../../lib/clients/last-use.ts';
 import { recordingLogger } from '../harness/platform.ts';

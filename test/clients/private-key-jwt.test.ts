@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import * as client from 'openid-client';
 
 import { makeKeyPair } from '../harness/client-keys.ts';
@@ -11,7 +11,7 @@ const REDIRECT_URI = 'https://reports.example/callback';
 for (const name of ['in an app with other keys', 'stand-alone, issuer with a path']) {
   test(`openid-client authenticates with a key: ${name}`, async (t) => {
     const { privateKey, publicJwk } = await makeKeyPair('key-1');
-    await using platform = await startPlatform({ clients: { keys: true } }, SERVERS[name]);
+    await using platform = await startPlatform({ clients: { privateKeyJwt: true } }, SERVERS[name]);
     const keys = { jwks: { keys: [publicJwk] } };
     const app = await platform.registerApp({ keys });
     const { client: service } = await platform.auth.clients.create({

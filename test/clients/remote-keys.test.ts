@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { createRemoteKeys } from '../../lib/clients/remote-keys.ts';
 import type { RemoteKeys } from '../../lib/clients/remote-keys.ts';
@@ -7,11 +7,15 @@ import type { PublicDocument } from '../../lib/http/public-fetch.ts';
 import { makeKeyPair } from '../harness/client-keys.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
 import { recordingLogger } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 
 const ADDRESS = '192.0.2.1';
 const URL_OF_KEYS = 'https://app.example/jwks';
-const { publicJwk: first } = await makeKeyPair('first');
-const { publicJwk: second } = await makeKeyPair('second', 'RS256');
+const started = shared(async () => {
+  const { publicJwk: first } = await makeKeyPair('first');
+  const { publicJwk: second } = await makeKeyPair('second', 'RS256');
+  return { first, second };
+});
 
 interface Site {
   readonly remote: RemoteKeys;
@@ -50,6 +54,7 @@ async function idsOf({ remote }: Site, keyId?: string): Promise<unknown> {
 test.serial(
   'keys are fetched once in five minutes, as one object, and ahead for a client that uses them',
   async (t) => {
+    const { first, second } = await started();
     using _stopped = stopClock();
     const site = siteWith(first);
     const found = await Promise.all(
@@ -82,6 +87,7 @@ test.serial(
 test.serial(
   'while keys are held, an unknown key id waits for no fetch, however slow the URL is, and causes one in a minute',
   async (t) => {
+    const { first, second } = await started();
     using _stopped = stopClock();
     const site = siteWith(first);
     for (let count = 0; count < 10; count += 1) await idsOf(site, `unknown ${count}`);
@@ -111,6 +117,7 @@ test.serial(
 test.serial(
   'while the URL fails, it is tried once a minute, and known keys are used for an hour',
   async (t) => {
+    const { first, second } = await started();
     using _stopped = stopClock();
     const site = siteWith(first);
     await idsOf(site, 'first');
@@ -134,6 +141,7 @@ test.serial(
 );
 
 test.serial('a lifetime in the response is kept between one and five minutes', async (t) => {
+  const { first } = await started();
   using _stopped = stopClock();
   for (const [maxAge, after] of [
     [0, 60],
@@ -153,6 +161,7 @@ test.serial('a lifetime in the response is kept between one and five minutes', a
 });
 
 test.serial('a fetch waits while the host is busy, and is tried again at the next request', async (t) => {
+  const { first } = await started();
   const site = siteWith(first);
   const answer = site.answer;
   site.answer = async () => (site.fetches < 3 ? Promise.reject(new PublicFetchError('busy')) : answer());
@@ -169,6 +178,7 @@ test.serial('a fetch waits while the host is busy, and is tried again at the nex
 test.serial(
   'keys that can be used are found: one of several with a kid, none that verifies nothing',
   async (t) => {
+    const { first, second } = await started();
     const [{ publicJwk: again }, { publicJwk: other }, { privateJwk }] = await Promise.all([
       makeKeyPair('first'),
       makeKeyPair('first', 'ES512'),
@@ -195,6 +205,7 @@ test.serial(
 );
 
 test.serial('a document without keys that can be used is refused, with the problem', async (t) => {
+  const { first } = await started();
   for (const [problem, value] of [
     ['it is no JWK Set', []],
     ['it is no JWK Set', { keys: 'none' }],

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { AuthorizationCode, ClientCredentials } from 'simple-oauth2';
 import type { ModuleOptions } from 'simple-oauth2';
 

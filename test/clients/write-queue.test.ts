@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
-import { createWriteQueue } from '../../lib/clients/write-queue.ts';
+import { createWriteQueue } from '../../lib/clients/last-use.ts';
 
 test('each call of written() waits for the write after one that failed, whoever began it', async (t) => {
   const [failed, repeated] = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()];

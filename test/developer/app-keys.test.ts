@@ -1,19 +1,23 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { calculateJwkThumbprint } from 'jose';
 
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import { requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { linkOn, openArea, REPORTS, startArea, valueOf } from './area.ts';
 
-const area = await startArea('dora', { clients: { keys: true } });
-const { auth, browser, open, registerFor, token } = area;
+const started = shared(async (stack) => {
+  const area = stack.use(await startArea('dora', { clients: { privateKeyJwt: true } }));
+  const { auth, browser, open, registerFor, token } = area;
+  const pair = await makeKeyPair('key-1');
+  const next = await makeKeyPair('key-2', 'RS256');
+  return { area, auth, browser, open, registerFor, token, pair, next };
+});
 
-const pair = await makeKeyPair('key-1');
-const next = await makeKeyPair('key-2', 'RS256');
-test.after.always(() => area[Symbol.asyncDispose]());
 const jwks = (...keys: object[]): string => JSON.stringify({ keys });
 
 test('a developer gives an app keys, rotates them, and removes the secret', async (t) => {
+  const { registerFor, pair, auth, token, open, browser, area, next } = await started();
   const { client, secret } = await registerFor('dora');
   const byKey = async (by = pair): Promise<number> => {
     const assertion = await assertionParameters(client.id, auth.issuer, by);
@@ -54,6 +58,7 @@ test('a developer gives an app keys, rotates them, and removes the secret', asyn
 });
 
 test('the keys can be at an address, or be a single one', async (t) => {
+  const { registerFor, browser, open, auth, pair } = await started();
   const { client } = await registerFor('dora', REPORTS);
   const jwksUri = 'https://reports.example/jwks.json';
   await browser.submit(await open(`/${client.id}/keys`), 'Save', { jwks: '', jwksUri: ` ${jwksUri} ` });
@@ -66,6 +71,7 @@ test('the keys can be at an address, or be a single one', async (t) => {
 });
 
 test('what is no public key is refused with its reason, and a private key is not sent back', async (t) => {
+  const { registerFor, open, next, pair, browser, auth } = await started();
   const { client } = await registerFor('dora');
   const form = await open(`/${client.id}/keys`);
   for (const [keys, jwksUri, problem, field = 'jwks'] of [
@@ -90,6 +96,7 @@ test('what is no public key is refused with its reason, and a private key is not
 });
 
 test('the page exists for own confidential apps, where the server accepts keys', async (t) => {
+  const { registerFor, open, area, pair, browser } = await started();
   const { client } = await registerFor('dora');
   t.true((await open(`/${client.id}`)).html.includes('/keys"'));
   const off = await openArea(t);

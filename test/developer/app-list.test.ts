@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import type { Page } from '../harness/browser.ts';
 import { nextPageOn, openArea, REPORTS } from './area.ts';
@@ -9,6 +9,7 @@ test('the list explains what apps are when it is empty, can be searched by name,
   t.is(empty.status, 200);
   t.true(empty.text.includes('No apps yet An app gets tokens here'));
   t.true(empty.html.includes('href="/developer/apps/new"'));
+  t.false(empty.html.includes('role="search"'));
   const none = await open('?search=x');
   t.true(none.text.includes('begins with this in its name, or this client ID. Show all'));
 
@@ -47,10 +48,11 @@ test('an administrator sees all apps and their owners, and can make an app first
   const page = await open(`/${client.id}`);
   t.regex(page.html, /class="above"><a href="\/developer\/apps">All apps</);
   t.true(page.text.includes('Owner dora@school.example'));
+  const settings = await open(`/${client.id}/settings`);
   const fields = { name: 'Reports', redirectUris: 'https://reports.example/callback' };
-  await browser.submit(page, 'Save', { ...fields, firstParty: 'yes' });
+  await browser.submit(settings, 'Save', { ...fields, firstParty: 'yes' });
   t.like(await auth.clients.find(client.id), { firstParty: true, ownerId: 'dora' });
-  await browser.submit(await open(`/${client.id}`), 'Save', fields);
+  await browser.submit(await open(`/${client.id}/settings`), 'Save', fields);
   t.like(await auth.clients.find(client.id), { firstParty: false });
 });
 

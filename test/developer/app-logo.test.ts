@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { devices } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
@@ -8,15 +8,17 @@ import { beginOn, enter } from '../devices/device.ts';
 import type { Browser, Page } from '../harness/browser.ts';
 import { jpeg, png } from '../harness/pictures.ts';
 import { authorizeUrl, runCodeFlow } from '../harness/platform.ts';
+import { RawConnection } from '../harness/raw-connection.ts';
+import { untilIdle } from '../harness/requests-in-progress.ts';
 import { openArea, REPORTS, valueOf } from './area.ts';
 import { openDeveloperPlatform } from './developers.ts';
 
 const HOST = 'www.xn--bcher-kva.example';
 const HOMEPAGE = `https://${HOST}/about?lang=de`;
 
-/** Posts the form of a logo. */
-async function upload(browser: Browser, settings: URL, file: Blob | string, name = 'logo'): Promise<Page> {
-  return browser.post(new URL(`${settings.href}/logo`), fileForm(file, name));
+/** Posts the form of a logo of the app with this URL. */
+async function upload(browser: Browser, app: URL, file: Blob | string, name = 'logo'): Promise<Page> {
+  return browser.post(new URL(`${app.href}/logo`), fileForm(file, name));
 }
 
 function fileForm(file: Blob | string, name = 'logo'): FormData {
@@ -38,15 +40,16 @@ function logosOn({ html, url }: Page): readonly URL[] {
 test('a developer uploads a logo, which this server serves by its hash, and removes it', async (t) => {
   const { auth, browser, reach, registerFor, url } = await openArea(t, 'dora', {}, '/platform');
   const { client } = await registerFor('dora', REPORTS);
-  const settings = url(`/developer/apps/${client.id}`);
+  const app = url(`/developer/apps/${client.id}`);
+  const settings = new URL(`${app.href}/settings`);
   const picture = png();
   t.deepEqual(logosOn(await browser.open(settings)), []);
-  const page = await browser.follow(await upload(browser, settings, blob(picture)));
+  const page = await browser.follow(await upload(browser, app, blob(picture)));
   t.true(page.text.startsWith('Saved.'));
   const [logo] = logosOn(page);
   const hash = createHash('sha256').update(picture).digest('base64url');
   t.is(logo?.href, url(`/oauth/logos/${client.id}/${hash}`).href);
-  t.is((await auth.clients.find(client.id))?.logo, hash);
+  t.is((await auth.clients.find(client.id))?.logoHash, hash);
 
   const served = await fetch(reach(logo!));
   t.is(served.status, 200);
@@ -62,17 +65,54 @@ test('a developer uploads a logo, which this server serves by its hash, and remo
   const posted = new Response(fileForm(blob(jpeg())));
   const type = posted.headers.get('content-type')!.replace('multipart/form-data', 'Multipart/Form-Data');
   const body = new Uint8Array(await posted.arrayBuffer());
-  await browser.post(new URL(`${settings.href}/logo`), body, { 'content-type': type });
+  await browser.post(new URL(`${app.href}/logo`), body, { 'content-type': type });
   t.is((await fetch(reach(logo!))).status, 404, 'the one before');
   const [second] = logosOn(await browser.open(settings));
   t.is((await fetch(reach(second!))).headers.get('content-type'), 'image/jpeg');
 
-  const removed = await browser.post(new URL(`${settings.href}/logo/remove`), new URLSearchParams());
+  const removed = await browser.post(new URL(`${app.href}/logo/remove`), new URLSearchParams());
   t.deepEqual(logosOn(await browser.follow(removed)), []);
   t.is((await fetch(reach(second!))).status, 404);
   // The URLs of posted forms can be opened again.
   for (const path of ['/logo', '/logo/remove'])
-    t.is((await browser.get(new URL(settings.href + path))).location?.href, settings.href);
+    t.is((await browser.get(new URL(app.href + path))).location?.href, settings.href);
+});
+
+test('a file for which there is no memory at the moment is refused with a page, and no error in the log', async (t) => {
+  const { auth, browser, logger, origin, registerFor, url } = await openArea(t, 'dora', {
+    limits: { maxTotalBodyBytes: 256 * 1024 },
+  });
+  const { client } = await registerFor('dora', REPORTS);
+  const { pathname } = url(`/developer/apps/${client.id}/logo`);
+  const posted = new Response(fileForm(blob(Buffer.alloc(200 * 1024))));
+  const bytes = new Uint8Array(await posted.arrayBuffer());
+  const headers = {
+    'Content-Type': posted.headers.get('content-type')!,
+    'Content-Length': String(bytes.length + 1),
+    Cookie: browser.cookieField,
+    Origin: origin,
+  };
+  for (let round = 0; round < 2; round += 1) {
+    const connections = await Promise.all([1, 2, 3].map(async () => RawConnection.open(origin)));
+    for (const connection of connections) connection.post(pathname, bytes, headers);
+    const answers = connections.map(async (connection) => connection.answer());
+    const refused = await Promise.race(answers);
+    t.is(refused.status, 503);
+    t.is(refused.headers.get('retry-after'), '1');
+    t.true(refused.body.includes('<h1>That form could not be read</h1>'), refused.body);
+    await untilIdle({ auth }, 1);
+    for (const connection of connections) connection.write('\n');
+    const statuses = (await Promise.all(answers)).map(({ status }) => status);
+    t.deepEqual(
+      statuses.toSorted((one, other) => one - other),
+      [422, 503, 503],
+      'the one that had memory is too large for a logo',
+    );
+  }
+  t.deepEqual(
+    logger.lines.filter(({ level }) => level === 'error'),
+    [],
+  );
 });
 
 /**
@@ -90,7 +130,7 @@ function withTwoFrames(shown: Buffer, other: Buffer): Buffer {
 test('another file is refused with what is wrong, and changes nothing', async (t) => {
   const { auth, browser, registerFor, url } = await openArea(t);
   const { client } = await registerFor('dora', REPORTS);
-  const settings = url(`/developer/apps/${client.id}`);
+  const app = url(`/developer/apps/${client.id}`);
   const wrongType = 'Choose a PNG or JPEG file of at most 1024 pixels in width and height.';
   for (const [file, problem] of [
     [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'), wrongType],
@@ -99,18 +139,18 @@ test('another file is refused with what is wrong, and changes nothing', async (t
     [withTwoFrames(jpeg({ width: 1025 }), jpeg()), wrongType],
     [Buffer.concat([png(), Buffer.alloc(65_536)]), 'Choose a file of at most 65536 bytes.'],
   ] as const) {
-    const page = await upload(browser, settings, blob(file));
+    const page = await upload(browser, app, blob(file));
     t.is(page.status, 422);
     t.true(page.text.includes(problem), page.text);
     t.regex(page.html, /id="logo"[^>]*aria-invalid="true"/);
   }
   const post = async (body: URLSearchParams, headers?: Record<string, string>): Promise<Page> =>
-    browser.post(new URL(`${settings.href}/logo`), body, headers);
+    browser.post(new URL(`${app.href}/logo`), body, headers);
   const text = new URLSearchParams({ logo: 'x' });
   for (const [answered, status, message] of [
-    [upload(browser, settings, blob(Buffer.alloc(300_000))), 413, 'The form is larger than 262144 bytes.'],
-    [upload(browser, settings, 'text'), 400, 'Send one file in the field logo.'],
-    [upload(browser, settings, blob(png()), 'other'), 400, 'Send one file in the field logo.'],
+    [upload(browser, app, blob(Buffer.alloc(300_000))), 413, 'The form is larger than 262144 bytes.'],
+    [upload(browser, app, 'text'), 400, 'Send one file in the field logo.'],
+    [upload(browser, app, blob(png()), 'other'), 400, 'Send one file in the field logo.'],
     [post(text), 415, 'Send the form as multipart/form-data.'],
     [post(text, { 'content-type': 'multipart/form-data; boundary=x' }), 400, 'The form is malformed.'],
   ] as const) {
@@ -127,9 +167,13 @@ test('another file is refused with what is wrong, and changes nothing', async (t
 test('only an administrator verifies an app and changes what users see of a first-party app', async (t) => {
   const { auth, browser, developer, registerFor, signInAs, url } = await openArea(t);
   const { client } = await registerFor('dora', { ...REPORTS, clientUri: HOMEPAGE });
-  const settings = url(`/developer/apps/${client.id}`);
+  const app = url(`/developer/apps/${client.id}`);
+  const settings = new URL(`${app.href}/settings`);
+  const overview = await browser.open(app);
+  t.true(
+    overview.text.includes('Verified No. People see the host of the homepage as not verified, and no logo.'),
+  );
   const own = await browser.open(settings);
-  t.true(own.text.includes('Verified No. People see the host of the homepage as not verified, and no logo.'));
   t.false(own.html.includes('name="verified"'));
   t.is((await browser.submit(own, 'Save', { ...formOf(own), verified: 'yes' })).status, 422);
   t.like(await auth.clients.find(client.id), { clientUri: HOMEPAGE, verified: false });
@@ -138,7 +182,7 @@ test('only an administrator verifies an app and changes what users see of a firs
   const page = await roots.open(settings);
   t.is((await roots.submit(page, 'Save', { ...formOf(page), verified: 'yes' })).status, 303);
   t.true((await auth.clients.find(client.id))?.verified);
-  t.true((await browser.open(settings)).text.includes('Verified Yes. A change of the name, the homepage'));
+  t.true((await browser.open(app)).text.includes('Verified Yes. A change of the name, the homepage'));
 
   const dora = await developer('dora');
   const root = await developer('root');
@@ -160,13 +204,13 @@ test('only an administrator verifies an app and changes what users see of a firs
   t.true(wrong.text.includes('Give the homepage as https://host/path of at most 2000 characters'));
 
   const marked = await root.update(client.id, { firstParty: true });
-  t.is((await upload(browser, settings, blob(jpeg()))).status, 422);
+  t.is((await upload(browser, app, blob(jpeg()))).status, 422);
   await t.throwsAsync(dora.setLogo(client.id, undefined), {
     code: 'ERR_CLIENT_INVALID',
     message: 'logo: only an administrator can change this of a first-party client',
   });
   t.deepEqual(await auth.clients.find(client.id), marked);
-  t.is((await root.setLogo(client.id, undefined)).logo, undefined);
+  t.is((await root.setLogo(client.id, undefined)).logoHash, undefined);
 });
 
 function formOf(page: Page): Record<string, string> {

@@ -1,9 +1,10 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { Pages } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { once, REPORTS, startArea } from './area.ts';
 import { startDeveloperPlatform } from './developers.ts';
+import { shared } from '../harness/shared.ts';
 
 const RESERVED = 'this name, or one that looks like it, is reserved';
 const MIXED = 'use the letters of one script; letters of different scripts can look the same (UTS 39)';
@@ -91,11 +92,14 @@ const ACCEPTED = [
 ];
 
 const GERMAN = { interactions: pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'] }) };
-const area = await startArea('dora', { ...GERMAN, clients: { reservedNames: RESERVED_NAMES } });
-const [dora, root] = [await area.developer('dora'), await area.developer('root')];
-test.after.always(() => area[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const area = stack.use(await startArea('dora', { ...GERMAN, clients: { reservedNames: RESERVED_NAMES } }));
+  const [dora, root] = [await area.developer('dora'), await area.developer('root')];
+  return { area, dora, root };
+});
 
 test('names that look like reserved names, mix scripts or have invisible characters are refused', async (t) => {
+  const { area, dora } = await started();
   const { client } = await area.registerFor('dora', REPORTS);
   for (const [name, message] of Object.entries(REFUSED)) {
     const refusal = { code: 'ERR_CLIENT_INVALID', message: `name: ${message}` };
@@ -106,10 +110,12 @@ test('names that look like reserved names, mix scripts or have invisible charact
 });
 
 test('other names are accepted, in any script', async (t) => {
+  const { dora } = await started();
   for (const name of ACCEPTED) t.is((await dora.create({ ...REPORTS, name }, once()))?.client.name, name);
 });
 
 test('an administrator may give any name, and a form may repeat the current name', async (t) => {
+  const { root, area, dora } = await started();
   for (const name of ['Acme Schools', 'Pаypal']) {
     t.is((await root.create({ ...REPORTS, name }, once()))?.client.name, name);
     const { client } = await area.registerFor('dora', { ...REPORTS, name });
@@ -119,6 +125,7 @@ test('an administrator may give any name, and a form may repeat the current name
 });
 
 test('the page says what is wrong with a name, in English or German', async (t) => {
+  const { area } = await started();
   const { browser, registerFor, url } = area;
   const { client } = await registerFor('dora', REPORTS);
   for (const [locale, button, name, words] of [
@@ -126,7 +133,7 @@ test('the page says what is wrong with a name, in English or German', async (t) 
     ['de', 'Speichern', 'Асme Schools', 'gehört der Plattform'],
     ['de', 'Speichern', 'Pаypal', 'mischt Buchstaben mehrerer Schriften'],
   ] as const) {
-    const page = await browser.open(url(`/developer/apps/${client.id}?ui_locales=${locale}`));
+    const page = await browser.open(url(`/developer/apps/${client.id}/settings?ui_locales=${locale}`));
     const action = new URL(page.actionOf(button));
     action.searchParams.set('ui_locales', locale);
     const fields = { ...page.hiddenFields(), name, redirectUris: REPORTS.redirectUris[0] };

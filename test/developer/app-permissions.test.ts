@@ -1,14 +1,19 @@
-import test from 'ava';
+import test from '../harness/test.ts';
+import { pages } from 'koa-gatehouse/interactions';
 
 import { like } from '../harness/like.ts';
 import { clientToken } from '../harness/tokens.ts';
-import { boxes, REPORTS, startArea } from './area.ts';
+import { shared } from '../harness/shared.ts';
+import { boxes, openArea, REPORTS, startArea } from './area.ts';
 
-const area = await startArea();
-test.after.always(() => area[Symbol.asyncDispose]());
-const { api, auth, browser, open, registerFor } = area;
+const started = shared(async (stack) => {
+  const area = stack.use(await startArea());
+  const { api, auth, browser, open, registerFor } = area;
+  return { area, api, auth, browser, open, registerFor };
+});
 
 test('an app with the authorization code grant has scopes in place of permissions', async (t) => {
+  const { registerFor, open, browser, auth } = await started();
   const { client } = await registerFor('dora', REPORTS);
   const page = await open(`/${client.id}/permissions`);
   t.true(page.text.includes('so the permissions of each person apply'));
@@ -25,7 +30,45 @@ test('an app with the authorization code grant has scopes in place of permission
   }
 });
 
+test('each scope has the name that the app asks with, under its API, in the language of the page', async (t) => {
+  const library = 'https://library.example/v1';
+  const scopes = {
+    'books:read': { description: 'See the books', permissions: [] },
+    'schools:read': { description: 'See the schools with a library', permissions: [] },
+  };
+  const german = await openArea(t, 'dora', {
+    openid: true,
+    resources: { [library]: { name: 'Bücherei', scopes } },
+    scopes: {
+      'schools:read': { description: 'See your schools', permissions: [] },
+      'schools:write': { description: 'Change your schools', permissions: [] },
+    },
+    interactions: pages({
+      brand: { name: 'Acme Schools' },
+      language: 'de',
+      text: {
+        'login.submit': 'Sign in',
+        'scope.schools:read': 'Ihre Schulen sehen',
+        'scope.schools:write': 'Ihre Schulen ändern',
+        [`scope.${library} schools:read`]: 'Die Schulen mit einer Bücherei sehen',
+        [`scope.${library} books:read`]: 'Die Bücher sehen',
+      },
+    }),
+  });
+  const { client } = await german.registerFor('dora', REPORTS);
+  const { text } = await german.open(`/${client.id}/permissions`);
+  const says = [
+    'Nur diese:',
+    'Acme Schools, Bücherei Ihre Schulen sehen; Die Schulen mit einer Bücherei sehen schools:read',
+    'Acme Schools Ihre Schulen ändern schools:write',
+    'Bücherei Die Bücher sehen books:read',
+    'Über die Person Sie anmelden und beim nächsten Mal wiedererkennen openid',
+  ].join(' ');
+  t.true(text.includes(says), text);
+});
+
 test('roles and permissions that an administrator gave are shown, and stay when the form is saved', async (t) => {
+  const { registerFor, open, browser, auth } = await started();
   const { client } = await registerFor('dora', {
     roles: ['headmaster', 'reader'],
     permissions: ['close_schools', 'edit_schools'],
@@ -42,6 +85,7 @@ test('roles and permissions that an administrator gave are shown, and stay when 
 });
 
 test('the page shows the effective permissions, which the owner of the app has too', async (t) => {
+  const { registerFor, open, api, area } = await started();
   const app = await registerFor('dora', {
     roles: ['headmaster'],
     permissions: ['view_schools', 'manage_all_apps'],

@@ -1,16 +1,20 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { around } from '../harness/storage.ts';
 import { requestClientToken } from '../harness/tokens.ts';
 import { until } from '../harness/until.ts';
+import { shared } from '../harness/shared.ts';
 import { openArea, REPORTS, startArea, valueOf } from './area.ts';
 
-const area = await startArea();
-test.after.always(() => area[Symbol.asyncDispose]());
-const { auth, browser, open, registerFor } = area;
+const started = shared(async (stack) => {
+  const area = stack.use(await startArea());
+  const { auth, browser, open, registerFor } = area;
+  return { area, auth, browser, open, registerFor };
+});
 
 test('a secret is added beside the first, used, and deleted', async (t) => {
+  const { registerFor, area, open, browser } = await started();
   const { client, secret } = await registerFor('dora');
   const statusWith = async (value: string): Promise<number> =>
     (await requestClientToken(area, { client, secret: value })).status;
@@ -54,6 +58,7 @@ test('a secret is added beside the first, used, and deleted', async (t) => {
 });
 
 test('a wrong label or expiry, and more than 20 secrets, are refused', async (t) => {
+  const { registerFor, open, browser, auth } = await started();
   const { client } = await registerFor('dora');
   const list = await open(`/${client.id}/secrets`);
   const long = await browser.submit(list, 'Add a secret', { label: 'x'.repeat(101), expires: '' });
@@ -73,6 +78,7 @@ test('a wrong label or expiry, and more than 20 secrets, are refused', async (t)
 });
 
 test('a public app has no secrets, and its page explains why', async (t) => {
+  const { registerFor, open, browser, auth } = await started();
   const { client } = await registerFor('dora', { ...REPORTS, confidential: false });
   const page = await open(`/${client.id}/secrets`);
   t.true(page.text.includes('It proves itself by PKCE instead.'));

@@ -1,19 +1,22 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { Page } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
 import { pausable } from '../harness/storage.ts';
 import { requestClientToken } from '../harness/tokens.ts';
-import { REPORTS, openArea, valueOf } from './area.ts';
+import { linkOn, openArea, REPORTS, valueOf } from './area.ts';
 
 test('settings are shown and saved', async (t) => {
   const { auth, browser, open, registerFor } = await openArea(t);
   const { client } = await registerFor('dora', REPORTS);
-  const page = await open(`/${client.id}`);
+  const overview = await open(`/${client.id}`);
+  t.is(overview.heading, 'Reports');
+  t.is(valueOf(overview, 'client-id'), client.id);
+  t.true(overview.text.includes('Kind Authorization code, on a server'));
+  t.false(overview.html.includes('<form'));
+  const page = await browser.open(linkOn(overview, '[^"]+/settings"')!);
   t.is(page.heading, 'Reports');
-  t.is(valueOf(page, 'client-id'), client.id);
-  t.true(page.text.includes('Kind Authorization code, on a server'));
   t.false(page.text.includes('First-party'));
   const redirectUris = 'https://reports.example/callback\nhttps://reports.example/other';
   const saved = await browser.submit(page, 'Save', { name: 'Reports 2', redirectUris });
@@ -27,7 +30,10 @@ test('settings are shown and saved', async (t) => {
     ownerId: 'dora',
   });
 
-  const wrong = await browser.submit(await open(`/${client.id}`), 'Save', { name: '', redirectUris: '' });
+  const wrong = await browser.submit(await open(`/${client.id}/settings`), 'Save', {
+    name: '',
+    redirectUris: '',
+  });
   t.is(wrong.status, 422);
   t.true(wrong.text.includes('Give at least one redirect URI.'));
   t.is((await auth.clients.find(client.id))?.name, 'Reports 2');
@@ -38,13 +44,13 @@ test('a form gets 409 and the typed values again when the app was changed since,
   const { auth, browser, open, registerFor } = await openArea(t, 'dora', { storage });
   const { client } = await registerFor('dora', { permissions: ['view_schools'] });
   for (const [path, fields] of [
-    ['', { name: 'From the form' }],
+    ['/settings', { name: 'From the form' }],
     ['/permissions', {}],
   ] as const) {
     const assertConflict = async (conflict: Page, name: string): Promise<void> => {
       t.is(conflict.status, 409);
       t.true(conflict.text.includes('This app was changed after you opened the form'));
-      if (path === '') t.is(valueOf(conflict, 'name'), 'From the form');
+      if (path === '/settings') t.is(valueOf(conflict, 'name'), 'From the form');
       like(t, await auth.clients.find(client.id), { name, permissions: ['view_schools'] });
     };
     const page = await open(`/${client.id}${path}`);
@@ -82,11 +88,11 @@ test('disable, enable and delete an app, with a confirmation page for disable an
   t.is((await open(`/${client.id}/enable`)).heading, 'Nightly import');
 
   await (await developer('root')).disable(client.id);
-  const off = await open(`/${client.id}`);
+  const off = await open(`/${client.id}/settings`);
   t.true(off.text.includes('Only an administrator can enable it again.'));
   const refused = await browser.submit(disabled, 'Enable');
   t.is(refused.status, 403);
-  t.true(refused.text.includes('Missing permission to manage all apps.'));
+  t.true(refused.text.includes('Missing permission manage_all_apps'));
 
   const last = await open(`/${client.id}/delete`);
   t.is(last.heading, 'Delete Nightly import ?');

@@ -1,20 +1,23 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { Developer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { like } from '../harness/like.ts';
 import { pausable } from '../harness/storage.ts';
+import { shared } from '../harness/shared.ts';
 import { once, REPORTS } from './area.ts';
 import { openDeveloperPlatform, requestFrom, startDeveloperPlatform, userOf } from './developers.ts';
 
 const MINE = { name: 'Mine', grantType: 'client_credentials' } as const;
 
-const platform = await startDeveloperPlatform();
-const { auth, registerFor } = platform;
-const dora = await platform.developer('dora');
-const emil = await platform.developer('emil');
-const root = await platform.developer('root');
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startDeveloperPlatform());
+  const { auth, registerFor } = platform;
+  const dora = await platform.developer('dora');
+  const emil = await platform.developer('emil');
+  const root = await platform.developer('root');
+  return { auth, registerFor, dora, emil, root };
+});
 
 /** The names of the roles or permissions that a user may assign. */
 function assignable(offered: Developer['roles'] | Developer['permissions']): string[] {
@@ -25,7 +28,7 @@ const ten = async (submit: () => Promise<unknown>): Promise<number> =>
   (await Promise.all(Array.from({ length: 10 }, submit))).filter(Boolean).length;
 
 test('role assignments in the storage give access to the area', async (t) => {
-  const users = { authenticate: async () => undefined, find: async (id: string) => ({ id }) };
+  const users = { verifyPassword: async () => undefined, find: async (id: string) => ({ id }) };
   const storage = memoryStorage();
   const own = await openDeveloperPlatform(t, { users, storage });
   const enter = async (): Promise<Developer> => own.auth.developer(requestFrom('192.0.2.1'), { id: '7' });
@@ -38,6 +41,7 @@ test('role assignments in the storage give access to the area', async (t) => {
 });
 
 test('an app of another user gives the same error as an app that does not exist', async (t) => {
+  const { registerFor, auth, dora, root } = await started();
   await registerFor('dora', { name: 'Zebra' });
   for (const owner of ['emil', undefined] as const) {
     const { client } = await registerFor(owner, { name: 'Alien' });
@@ -74,6 +78,7 @@ test('an app of another user gives the same error as an app that does not exist'
 });
 
 test('ownerId and lifetimes are ignored: an app belongs to the user who created it', async (t) => {
+  const { dora, root, auth } = await started();
   for (const [member, developer] of Object.entries({ dora, root })) {
     const ignored = { ownerId: 'emil', lifetimes: { accessToken: '1 hour' } };
     const made = await developer.create({ ...MINE, ...ignored }, once());
@@ -85,6 +90,7 @@ test('ownerId and lifetimes are ignored: an app belongs to the user who created 
 });
 
 test('a user can assign permissions that the user has, and roles whose permissions the user all has', async (t) => {
+  const { dora, emil, root } = await started();
   t.deepEqual(assignable(dora.permissions), ['view_schools', 'edit_schools', 'manage_apps']);
   t.deepEqual(assignable(dora.roles), ['reader', 'registrar']);
   t.deepEqual(assignable(emil.permissions), ['close_schools', 'manage_apps']);
@@ -97,6 +103,7 @@ test('a user can assign permissions that the user has, and roles whose permissio
 });
 
 test('other roles and permissions, firstParty and fields that only the server sets are refused', async (t) => {
+  const { registerFor, dora, auth } = await started();
   const { client } = await registerFor('dora');
   for (const [fields, message] of [
     [{ permissions: ['close_schools'] }, 'permissions: you cannot assign "close_schools"'],
@@ -175,6 +182,7 @@ test('an app with roles, permissions or scopes that are no longer defined can be
 });
 
 test('an owner can enable an app that the owner has disabled, and no other', async (t) => {
+  const { registerFor, root, auth, dora, emil } = await started();
   const { client } = await registerFor('dora');
   // The latter by a program or on the command line.
   for (const other of [root, auth.clients]) {
@@ -220,6 +228,7 @@ test('an app that is disabled while its owner enables it stays disabled', async 
 });
 
 test('ten concurrent submissions of one form create one app, or add one secret', async (t) => {
+  const { dora, emil, registerFor } = await started();
   const same = once();
   t.is(await ten(async () => dora.create({ ...MINE, name: 'Submitted' }, same)), 1);
   t.is(await dora.create(MINE, same), undefined);
@@ -250,6 +259,7 @@ test('a user can have 100 apps, an administrator more', async (t) => {
 });
 
 test('audit events of the area have the user and the address', async (t) => {
+  const { auth } = await started();
   const developer = await auth.developer(requestFrom('192.0.2.7'), userOf('dora'));
   const made = await developer.create(MINE, once());
   const { id } = made!.client;

@@ -1,22 +1,25 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { signIn } from '../harness/platform.ts';
 import { clientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { linkOn, REPORTS } from './area.ts';
 import { passwordOf, startDeveloperPlatform } from './developers.ts';
 
-const platform = await startDeveloperPlatform();
-const { auth, registerFor, signInAs, url } = platform;
-const doras = await signInAs('dora');
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startDeveloperPlatform());
+  const { auth, registerFor, signInAs, url } = platform;
+  const doras = await signInAs('dora');
+  return { platform, auth, registerFor, signInAs, url, doras };
+});
 
 const ONCE = 'x'.repeat(36);
 
 /** A valid form for each path below the page of an app that takes one. */
 const FORMS: Readonly<Record<string, Record<string, string>>> = {
-  '': { name: 'Mine now', redirectUris: 'https://evil.example/' },
+  '/settings': { name: 'Mine now', redirectUris: 'https://evil.example/' },
   '/permissions': { 'permission-0': 'view_schools' },
   '/secrets': { once: ONCE, label: 'mine', expires: '' },
   '/secrets/SECRET/delete': {},
@@ -30,6 +33,7 @@ const FORMS: Readonly<Record<string, Record<string, string>>> = {
 const withoutReference = (html: string): string => html.replace(/<dd>[\da-f-]{36}<\/dd>/, '');
 
 test('pages and forms of an app of another user answer as for an app that does not exist', async (t) => {
+  const { registerFor, auth, url, doras, signInAs } = await started();
   const { client } = await registerFor('emil', { name: 'Alien', permissions: ['close_schools'] });
   const [secret] = await auth.clients.secrets(client.id);
   const own = await registerFor('dora');
@@ -43,9 +47,9 @@ test('pages and forms of an app of another user answer as for an app that does n
     t.is(withoutReference(page.html.replaceAll(client.id, missing)), withoutReference(html), path);
     t.false(page.html.includes('Alien'), path);
   };
-  for (const [path, form] of Object.entries({ ...FORMS, '/activity': {} })) {
+  for (const [path, form] of Object.entries({ ...FORMS, '': {}, '/activity': {} })) {
     await answers(async (id) => doras.open(at(id, path)), path);
-    if (path === '/activity') continue;
+    if (!(path in FORMS)) continue;
     const fields = new URLSearchParams({ ...form, version: String(client.updatedAt) });
     await answers(async (id) => doras.post(at(id, path), fields), path);
   }
@@ -54,7 +58,7 @@ test('pages and forms of an app of another user answer as for an app that does n
   await doras.post(at(own.client.id, '/secrets/SECRET/delete'), new URLSearchParams());
 
   // A form that Dora opened, which Emil sends.
-  const form = await doras.open(at(own.client.id, ''));
+  const form = await doras.open(at(own.client.id, '/settings'));
   t.is((await (await signInAs('emil')).submit(form, 'Save', { name: 'By emil' })).status, 404);
   t.deepEqual(await auth.clients.find(own.client.id), own.client);
   t.deepEqual(await auth.clients.find(client.id), client);
@@ -66,6 +70,7 @@ test('pages and forms of an app of another user answer as for an app that does n
 });
 
 test('only a signed-in developer can send a form, and its fields in the query of a GET change nothing', async (t) => {
+  const { registerFor, auth, signInAs, url, doras } = await started();
   const { client } = await registerFor('dora');
   const [secret] = await auth.clients.secrets(client.id);
   const [ann, signedOut] = [await signInAs('ann'), new Browser()];
@@ -82,18 +87,22 @@ test('only a signed-in developer can send a form, and its fields in the query of
 });
 
 test('a bearer token does not open the pages', async (t) => {
+  const { registerFor, platform, url } = await started();
   const app = await registerFor('dora', { permissions: ['manage_apps', 'manage_all_apps'] });
   const headers = { authorization: `Bearer ${await clientToken(platform, app)}` };
   t.is((await new Browser().get(url('/developer/apps'), headers)).status, 303);
 });
 
-const post = async (path: string, fields: Record<string, string>): Promise<Page> =>
-  doras.post(url(`/developer/apps${path}`), new URLSearchParams(fields));
+const post = async (path: string, fields: Record<string, string>): Promise<Page> => {
+  const { doras, url } = await started();
+  return doras.post(url(`/developer/apps${path}`), new URLSearchParams(fields));
+};
 
 const notHeld = (name: string): string =>
   `You can give an app only what you hold yourself, which “${name}” is not.`;
 
 test('values that a form does not offer are refused', async (t) => {
+  const { registerFor, auth } = await started();
   const { client } = await registerFor('dora', { permissions: ['view_schools'] });
   const reports = (await registerFor('dora', REPORTS)).client;
   const people = { once: ONCE, ...REPORTS, redirectUris: REPORTS.redirectUris[0], place: 'server' };
@@ -106,8 +115,8 @@ test('values that a form does not offer are refused', async (t) => {
     [ofService, { 'role-x': 'janitor' }, notHeld('janitor')],
     [ofService, { 'role-0': '__proto__' }, notHeld('__proto__')],
     ['/new', { ...people, firstParty: 'yes' }, administrator],
-    [`/${client.id}`, { name: 'Mine', firstParty: 'yes' }, administrator],
-    [`/${reports.id}`, { ...people, firstParty: 'yes' }, administrator],
+    [`/${client.id}/settings`, { name: 'Mine', firstParty: 'yes' }, administrator],
+    [`/${reports.id}/settings`, { ...people, firstParty: 'yes' }, administrator],
     [ofPeople, { everyScope: 'no', 'scope-0': 'nope' }, ''],
     // Roles are those of the other kind of app.
     [ofPeople, { everyScope: 'yes', 'role-0': 'reader' }, ''],
@@ -131,13 +140,14 @@ test('values that a form does not offer are refused', async (t) => {
 });
 
 test('a form cannot make an app public, nor give redirect URIs to a client-credentials app', async (t) => {
+  const { registerFor, auth, doras, url } = await started();
   for (const { client } of [await registerFor('dora', REPORTS), await registerFor('dora')]) {
     for (const place of ['browser', 'device', 'nowhere']) {
       const { updatedAt } = (await auth.clients.find(client.id))!;
       const name = `Now in a ${place}`;
       const fields = { version: String(updatedAt), name, place, grantType: 'authorization_code' };
       const form = new URLSearchParams({ ...fields, redirectUris: REPORTS.redirectUris[0] });
-      t.is((await doras.post(url(`/developer/apps/${client.id}`), form)).status, 303);
+      t.is((await doras.post(url(`/developer/apps/${client.id}/settings`), form)).status, 303);
       const { grantType, redirectUris } = client;
       const same = { grantType, redirectUris, confidential: true, native: false };
       t.like(await auth.clients.find(client.id), { name, ...same });
@@ -149,9 +159,10 @@ const many = (count: number): string =>
   Array.from({ length: count }, (_, index) => `https://a.example/${index}`).join('\n');
 
 test('large and malformed forms get a 4xx', async (t) => {
+  const { registerFor, doras, url, auth, platform } = await started();
   const { client } = await registerFor('dora', REPORTS);
   const hidden = { version: String(client.updatedAt), once: 'y'.repeat(36), ...REPORTS, place: 'server' };
-  for (const path of [`/developer/apps/${client.id}`, '/developer/apps/new']) {
+  for (const path of [`/developer/apps/${client.id}/settings`, '/developer/apps/new']) {
     for (const [fields, status] of [
       [{ redirectUris: many(300) }, 422],
       [{ redirectUris: many(2000) }, 413],
@@ -180,6 +191,7 @@ test('large and malformed forms get a 4xx', async (t) => {
 });
 
 test('a form without a valid single-use string is refused', async (t) => {
+  const { registerFor, doras, url, auth } = await started();
   const { client } = await registerFor('dora');
   for (const once of ['', 'short', 'x'.repeat(65), 'with spaces in it, and long enough']) {
     for (const path of ['/new', `/${client.id}/secrets`]) {
@@ -193,9 +205,10 @@ test('a form without a valid single-use string is refused', async (t) => {
 });
 
 test('when the session has ended, the page of the error sends the form again after a login', async (t) => {
+  const { registerFor, signInAs, url } = await started();
   const { client } = await registerFor('dora');
   const browser = await signInAs('dora');
-  const form = await browser.open(url(`/developer/apps/${client.id}`));
+  const form = await browser.open(url(`/developer/apps/${client.id}/settings`));
   await browser.post(url('/oauth/logout'), new URLSearchParams());
   const refused = await browser.submit(form, 'Save', { name: 'Typed with care' });
   t.deepEqual([refused.status, refused.heading], [403, 'You are no longer signed in']);

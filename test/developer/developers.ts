@@ -6,19 +6,22 @@ import type {
   ClientFields,
   Developer,
   DeveloperOptions,
+  Gate,
   InteractionFlow,
   User,
-  WithDeveloper,
 } from 'koa-gatehouse';
 
 import { pages } from 'koa-gatehouse/interactions';
+import type { WithDeveloper } from 'koa-gatehouse/types';
 
 import { Browser } from '../harness/browser.ts';
 import { people, signIn, startPlatform } from '../harness/platform.ts';
 import type { PlatformOptions } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
 
-const gate = defineGate({
+type Permission = 'view_schools' | 'edit_schools' | 'close_schools' | 'manage_apps' | 'manage_all_apps';
+
+export const gate: Gate<Permission, 'reader' | 'registrar' | 'headmaster' | 'janitor'> = defineGate({
   permissions: {
     view_schools: 'View schools',
     edit_schools: 'Edit schools',

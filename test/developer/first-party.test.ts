@@ -1,22 +1,26 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 import { REPORTS } from './area.ts';
 import { openDeveloperPlatform, startDeveloperPlatform } from './developers.ts';
 
-const platform = await startDeveloperPlatform();
-const { auth, registerFor, signInAs, url } = platform;
-const dora = await platform.developer('dora');
-const root = await platform.developer('root');
-const doras = await signInAs('dora');
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startDeveloperPlatform());
+  const { auth, registerFor, signInAs, url } = platform;
+  const dora = await platform.developer('dora');
+  const root = await platform.developer('root');
+  const doras = await signInAs('dora');
+  return { platform, auth, registerFor, signInAs, url, dora, root, doras };
+});
 
 const EVIL = 'https://evil.example/callback';
 
 test('the owner cannot change redirect URIs, name, kind or scopes of a first-party app', async (t) => {
+  const { registerFor, root, dora, doras, url, auth, platform } = await started();
   const app = await registerFor('dora', { ...REPORTS, scopes: ['schools:read'] });
   const { id } = app.client;
   const marked = await root.update(id, { firstParty: true });
@@ -40,7 +44,7 @@ test('the owner cannot change redirect URIs, name, kind or scopes of a first-par
   const version = String(marked.updatedAt);
   for (const change of [{ name: 'Acme Bank' }, { redirectUris: EVIL }]) {
     const form = { name: REPORTS.name, redirectUris: REPORTS.redirectUris[0], version, ...change };
-    const posted = await doras.post(url(`/developer/apps/${id}`), new URLSearchParams(form));
+    const posted = await doras.post(url(`/developer/apps/${id}/settings`), new URLSearchParams(form));
     t.is(posted.status, 422);
     t.true(posted.text.includes('Only an administrator changes this of a first-party app.'), posted.text);
   }
@@ -50,9 +54,10 @@ test('the owner cannot change redirect URIs, name, kind or scopes of a first-par
 });
 
 test('an administrator can change a first-party app, and its owner can remove scopes', async (t) => {
+  const { registerFor, doras, url, root, dora, signInAs, platform, auth } = await started();
   const app = await registerFor('dora', { ...REPORTS, firstParty: true });
   const { id } = app.client;
-  const page = await doras.open(url(`/developer/apps/${id}`));
+  const page = await doras.open(url(`/developer/apps/${id}/settings`));
   const says =
     'Only an administrator changes its name, its homepage, its logo, its redirect URIs, and where it runs.';
   t.true(page.text.includes(says));

@@ -1,22 +1,27 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { devices } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
 import type { Page } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
+import { shared } from '../harness/shared.ts';
 import { boxes, isChecked, openArea, startArea, valueOf } from './area.ts';
 import type { Area } from './area.ts';
 
-const area = await startArea('dora', { features: [devices()] });
-test.after.always(() => area[Symbol.asyncDispose]());
-const { api, auth, browser, open, token } = area;
+const started = shared(async (stack) => {
+  const area = stack.use(await startArea('dora', { features: [devices()] }));
+  const { api, auth, browser, open, token } = area;
+  return { area, api, auth, browser, open, token };
+});
 
 /** Sends the form for a new app. */
-async function create(fields: Record<string, string>, own: Area = area): Promise<Page> {
-  return own.browser.submit(await own.open('/new'), 'Create app', fields);
+async function create(fields: Record<string, string>, own?: Area): Promise<Page> {
+  const { area } = await started();
+  return (own ?? area).browser.submit(await (own ?? area).open('/new'), 'Create app', fields);
 }
 
 test('a client-credentials app is created, gets a token with its secret, and is given permissions', async (t) => {
+  const { token, api, open, browser } = await started();
   const created = await create({
     name: ' Nightly import ',
     grantType: 'client_credentials',
@@ -53,6 +58,7 @@ test('a client-credentials app is created, gets a token with its secret, and is 
 });
 
 test('an app for people is created on a server, in a browser or on a device, or for device codes', async (t) => {
+  const { auth, browser, open } = await started();
   const web = await create({
     name: 'Web',
     clientUri: 'https://web.example',
@@ -89,13 +95,14 @@ test('an app for people is created on a server, in a browser or on a device, or 
     t.regex(page.text, /Kind Device code/);
     t.regex(page.text, /Device authorization URL http:\S+\/oauth\/device_authorization/);
     t.true(page.text.includes('-d grant_type=urn:ietf:params:oauth:grant-type:device_code'));
-    t.is((await browser.submit(page, 'Save', { name: 'School tool' })).status, 303);
+    t.is((await browser.submit(await open(`/${id}/settings`), 'Save', { name: 'School tool' })).status, 303);
     t.is((await auth.clients.find(id))?.name, 'School tool');
     t.regex((await open(`/${id}/permissions`)).text, /This app acts for the people who sign in to it/);
   }
 });
 
 test('without the option, the form has no apps for devices, and a posted one is refused', async (t) => {
+  const { open } = await started();
   const deviceChoice = /Device code For a device or command line: people enter a code that it shows\./;
   t.regex((await open('/new')).text, deviceChoice);
   const without = await openArea(t);
@@ -106,6 +113,7 @@ test('without the option, the form has no apps for devices, and a posted one is 
 });
 
 test('each error is shown beside its field, and the typed values stay', async (t) => {
+  const { browser } = await started();
   const fields = { grantType: 'authorization_code', place: 'browser' };
   const page = await create({
     ...fields,
@@ -134,6 +142,7 @@ test('each error is shown beside its field, and the typed values stay', async (t
 });
 
 test('reloading the page that shows a secret does not create a second app', async (t) => {
+  const { open, browser, auth } = await started();
   const form = await open('/new');
   const fields = { name: 'Reloaded', grantType: 'client_credentials' };
   const answers = await Promise.all([

@@ -1,5 +1,5 @@
 // The options of developer(): each mistake is an error that names the option and the remedy.
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAuthServer, defineGate, developer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -26,7 +26,7 @@ for (const [options, place, remedy] of WRONG) {
 test('a gate without the permission manage_apps is refused, because no user could open the pages', async (t) => {
   const refused = createAuthServer({
     issuer: 'http://127.0.0.1',
-    users: { find: async () => undefined, authenticate: async () => undefined },
+    users: { find: async () => undefined, verifyPassword: async () => undefined },
     storage: memoryStorage(),
     gate: defineGate({ permissions: { view_schools: 'View schools' } }),
     features: [developer()],

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 
@@ -27,11 +27,19 @@ test('without the permission the page is 403, in the layout of the platform', as
   const { browser, open, url } = await openArea(t, 'ann');
   const page = await open();
   t.deepEqual([page.status, page.heading], [403, 'You cannot open this page']);
-  t.true(page.text.includes('Missing permission to manage apps.'));
+  t.regex(page.text, /Missing permission manage_apps/);
   t.true(page.html.includes('<bdi>ann@school.example</bdi>'));
   t.false(page.html.includes('Your apps'));
   const posted = await browser.post(url('/developer/apps/new'), new URLSearchParams({ name: 'x' }));
   t.is(posted.status, 403);
+});
+
+test('what a user lacks is said in the language of the page', async (t) => {
+  const text = { 'permission.manage_apps': 'Eigene Apps verwalten' };
+  const interactions = pages({ brand: { name: 'Acme Schools' }, language: ['en', 'de'], text: { de: text } });
+  const { open } = await openArea(t, 'ann', { interactions });
+  const { text: said } = await open('?ui_locales=de');
+  t.regex(said, /Fehlende Berechtigung Eigene Apps verwalten/);
 });
 
 test('names, labels, events and redirect URIs are escaped on each page', async (t) => {
@@ -48,10 +56,19 @@ test('names, labels, events and redirect URIs are escaped on each page', async (
   // No form accepts this, but an import might.
   await storage.clients.update({ ...client, name: `${name}\u202Ecod\n` });
   await storage.audit.append(
-    [{ id: 'x', at: Date.now(), type: 'token_refused', clientId: client.id, error: name, reason: name }],
+    [
+      {
+        id: 'x',
+        at: Date.now() / 1000,
+        type: 'token_refused',
+        clientId: client.id,
+        error: name,
+        reason: name,
+      },
+    ],
     Infinity,
   );
-  for (const path of ['', '/permissions', '/secrets', '/activity', '/delete']) {
+  for (const path of ['', '/settings', '/permissions', '/secrets', '/activity', '/delete']) {
     const { html } = await open(`/${client.id}${path}`);
     t.notRegex(html, /<script>|<b>|\u202E/, path);
     t.true(html.includes(`<bdi>${escaped}cod</bdi>`), path);

@@ -8,7 +8,7 @@ import { clientToken, exchangeRefreshToken } from '../harness/tokens.ts';
 import { openArea, REPORTS } from './area.ts';
 
 onEachDatabaseInSeries(
-  'all tokens of an app are revoked on its page, and stay revoked when the app is disabled and enabled; gatehouse client revoke-tokens revokes all tokens of an app',
+  'all tokens of an app are revoked on its page, and stay revoked when the app is disabled and enabled; gatehouse revoke --client-id revokes all tokens of an app',
   async (t, _, address) => {
     const area = await openArea(t, 'dora', { storage: knexStorage(address), tokens: { revocationLag: 1 } });
     const { api, auth, browser, developer, signInAs, open, registerFor } = area;
@@ -29,7 +29,7 @@ onEachDatabaseInSeries(
     const issued = await issue();
     for (const { client } of [service, reports]) {
       const path = `/${client.id}/revoke`;
-      t.true((await open(`/${client.id}`)).html.includes(`href="/developer/apps${path}"`));
+      t.true((await open(`/${client.id}/settings`)).html.includes(`href="/developer/apps${path}"`));
       const question = await open(path);
       t.is(question.heading, `Revoke all tokens of ${client.name} ?`);
       const answer = await browser.submit(question, 'Revoke all tokens');
@@ -51,16 +51,16 @@ onEachDatabaseInSeries(
 
     const later = await issue();
     const env = { DATABASE_URL: address };
-    const unasked = await gatehouse(`client revoke-tokens ${service.client.id}`, env);
+    const unasked = await gatehouse(`revoke --client-id ${service.client.id}`, env);
     t.is(unasked.code, 2);
     t.true(unasked.errors.includes('Add --yes to do it.'), unasked.errors);
     for (const { client } of [service, reports]) {
-      const words = ['client', 'revoke-tokens', client.id, '--yes'];
-      t.deepEqual(await gatehouseJson(words, env), { revoked: client.id });
+      const words = ['revoke', '--client-id', client.id, '--yes'];
+      t.deepEqual(await gatehouseJson(words, env), { revoked: { client_id: client.id } });
     }
     passTime(1.1);
     await assertRevoked(later);
     t.is((await api('/schools', await clientToken(area, service))).status, 200, 'a new token works');
-    t.is((await gatehouse('client revoke-tokens nothing --yes', env)).code, 1);
+    t.is((await gatehouse('revoke --client-id nothing --yes', env)).code, 1);
   },
 );

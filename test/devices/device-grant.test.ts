@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
@@ -6,6 +6,7 @@ import { like } from '../harness/like.ts';
 import { signIn, signedIn } from '../harness/platform.ts';
 import { postJson } from '../harness/requests.ts';
 import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import {
   answer,
   beginOn,
@@ -19,11 +20,14 @@ import {
   startDevicePlatform,
 } from './device.ts';
 
-const platform = await startDevicePlatform({ limits: { attempts: false } });
-const app = await registerDevice(platform);
-test.after.always(async () => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startDevicePlatform({ limits: { attempts: false } }));
+  const app = await registerDevice(platform);
+  return { platform, app };
+});
 
 test.serial('a device gets tokens when its user has entered the code, and refreshes them', async (t) => {
+  const { platform, app } = await started();
   const response = await requestCode(platform, app, { scope: 'schools:read' });
   t.is(response.status, 200);
   t.is(response.headers.get('cache-control'), 'no-store');
@@ -53,6 +57,7 @@ test.serial('a device gets tokens when its user has entered the code, and refres
 });
 
 test.serial('a confidential client authenticates at both endpoints', async (t) => {
+  const { platform } = await started();
   const television = await registerDevice(platform, { name: 'Television', confidential: true });
   const { device_code: code, user_code: userCode } = await beginOn(platform, television);
   const refused = await requestCode(platform, { ...television, secret: 'wrong' });
@@ -66,6 +71,7 @@ test.serial('a confidential client authenticates at both endpoints', async (t) =
 });
 
 test.serial('both endpoints take JSON, and the code of another client is unknown', async (t) => {
+  const { platform, app } = await started();
   const { body } = await postJson(platform.url('/oauth/device_authorization'), asClient(app));
   const code = String(body?.['device_code']);
   const request = { grant_type: DEVICE_GRANT, ...asClient(app), device_code: code };
@@ -78,6 +84,7 @@ test.serial('both endpoints take JSON, and the code of another client is unknown
 });
 
 test.serial('a denied request is access_denied, at each poll, and cannot be approved any more', async (t) => {
+  const { platform, app } = await started();
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
   const browser = await signedIn(platform);
   const asked = await enter(platform, browser, userCode);
@@ -91,6 +98,7 @@ test.serial('a denied request is access_denied, at each poll, and cannot be appr
 });
 
 test.serial('a poll within the interval is slow_down; an unknown code is invalid_grant', async (t) => {
+  const { platform, app } = await started();
   const { device_code: code } = await beginOn(platform, app);
   t.deepEqual(errorOf(await poll(platform, app, code)), [400, 'authorization_pending']);
   for (const _ of [1, 2, 3]) t.deepEqual(errorOf(await poll(platform, app, code)), [400, 'slow_down']);
@@ -102,6 +110,7 @@ test.serial('a poll within the interval is slow_down; an unknown code is invalid
 test.serial(
   'after its lifetime a code is expired_token for the device and unknown to its user',
   async (t) => {
+    const { platform, app } = await started();
     const { device_code: code, user_code: userCode } = await beginOn(platform, app);
     const browser = await signedIn(platform);
     const asked = await enter(platform, browser, userCode);
@@ -120,6 +129,7 @@ test.serial(
 test.serial(
   'a poll that is repeated gets the same refresh token, until it is used or the grace ends',
   async (t) => {
+    const { platform, app } = await started();
     const { device_code: code, user_code: userCode } = await beginOn(platform, app);
     await answer(platform, await signedIn(platform), userCode);
     const first = await poll(platform, app, code);
@@ -142,6 +152,7 @@ test.serial(
 );
 
 test.serial('a user who is not signed in enters the code, signs in and confirms the code', async (t) => {
+  const { platform, app } = await started();
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
   const browser = new Browser();
   const login = await browser.follow(await enter(platform, browser, userCode));
@@ -159,6 +170,7 @@ test.serial('a user who is not signed in enters the code, signs in and confirms 
 });
 
 test.serial('scopes are as in authorization requests', async (t) => {
+  const { platform, app } = await started();
   const unknown = await requestCode(platform, app, { scope: 'schools:read nonsense' });
   t.deepEqual(errorOf(unknown), [400, 'invalid_scope']);
   const reader = await registerDevice(platform, { scopes: ['schools:read'] });
@@ -179,6 +191,7 @@ test.serial('scopes are as in authorization requests', async (t) => {
 });
 
 test.serial('an optional scope can be declined, but not everything', async (t) => {
+  const { platform, app } = await started();
   const browser = await signedIn(platform);
   const scope = 'schools:read schools:write';
   const { device_code: code, user_code: userCode } = await beginOn(platform, app, { scope });
@@ -201,6 +214,7 @@ test.serial('an optional scope can be declined, but not everything', async (t) =
 });
 
 test.serial('a device connected again is asked about again, with all scopes', async (t) => {
+  const { platform, app } = await started();
   const browser = await signedIn(platform);
   for (const _ of [1, 2]) {
     const { user_code: userCode } = await beginOn(platform, app, { scope: 'schools:read' });
@@ -211,6 +225,7 @@ test.serial('a device connected again is asked about again, with all scopes', as
 });
 
 test.serial('clients of other grant types cannot begin, and a device has no other grant', async (t) => {
+  const { platform, app } = await started();
   const web = await platform.registerApp();
   t.deepEqual(errorOf(await requestCode(platform, web)), [400, 'unauthorized_client']);
   t.deepEqual(errorOf(await poll(platform, web, 'any')), [400, 'unauthorized_client']);
@@ -220,6 +235,7 @@ test.serial('clients of other grant types cannot begin, and a device has no othe
 });
 
 test.serial('a bad device authorization request is refused with 400 in the form of RFC 6749', async (t) => {
+  const { platform, app } = await started();
   const url = platform.url('/oauth/device_authorization');
   for (const [body, ...refused] of [
     [{}, 400, 'invalid_request'],

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { devices } from 'koa-gatehouse';
 import type { Interactions, UserStore } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -42,7 +42,9 @@ test.serial('approve() refuses a user who is not the one who is signed in', asyn
   const feature = devices();
   await using platform: Platform = await startDevicePlatform({
     features: [feature],
-    interactions: trusting(async (...given) => platform.auth.use(feature).devices.approve(...given)),
+    interactions: trusting(async (...given) =>
+      platform.auth.featureMembers(feature).devices.approve(...given),
+    ),
   });
   const app = await registerDevice(platform);
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
@@ -64,7 +66,9 @@ test.serial('approve() refuses a user who is not the one who is logged in at the
   const feature = devices();
   await using platform: Platform = await startDevicePlatform({
     features: [feature],
-    interactions: trusting(async (...given) => platform.auth.use(feature).devices.approve(...given)),
+    interactions: trusting(async (...given) =>
+      platform.auth.featureMembers(feature).devices.approve(...given),
+    ),
     login: { currentUser: () => current },
   });
   const app = await registerDevice(platform);
@@ -136,7 +140,7 @@ onEachDatabaseInSeries(
       const { reached, resume } = pause(step);
       const approving = browser.submit(asked, 'Connect');
       await reached;
-      await there.auth.revoke({ user: '1' });
+      await there.auth.revoke({ userId: '1' });
       resume();
       const refused = await approving;
       t.true(refused.status >= 400, step);
@@ -164,7 +168,7 @@ onEachDatabaseInSeries(
     const approving = browser.submit(asked, 'Connect');
     await reached;
     const [ann] = users.all.splice(0, 1);
-    await there.auth.revoke({ user: '1' });
+    await there.auth.revoke({ userId: '1' });
     resume();
     t.is((await approving).status, 400);
     for (const node of [here, there])

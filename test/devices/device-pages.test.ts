@@ -1,9 +1,10 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { signedIn, signOut } from '../harness/platform.ts';
+import { authorizeUrl, signedIn, signOut } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 import {
   answer,
   beginOn,
@@ -18,12 +19,17 @@ import {
 const ALONE = { app: ({ auth }: { auth: Platform['auth'] }) => auth.callback() };
 const SECURITY_FIELDS = ['content-security-policy', 'x-frame-options', 'cache-control', 'referrer-policy'];
 
-/** A platform behind a proxy, so that the device and the browser can have different addresses. */
-const platform = await startDevicePlatform({ limits: { attempts: false }, trustProxy: true }, ALONE);
-const app = await registerDevice(platform);
-test.after.always(async () => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  /** A platform behind a proxy, so that the device and the browser can have different addresses. */
+  const platform = stack.use(
+    await startDevicePlatform({ limits: { attempts: false }, trustProxy: true }, ALONE),
+  );
+  const app = await registerDevice(platform);
+  return { platform, app };
+});
 
 async function codeFrom(address: string, userAgent = 'School-CLI/2.0 (Linux)'): Promise<string> {
+  const { platform, app } = await started();
   const headers = { 'x-forwarded-for': address, 'user-agent': userAgent };
   const { body } = await requestCode(platform, app, { scope: 'schools:read' }, headers);
   return String(body?.['user_code']);
@@ -31,6 +37,7 @@ async function codeFrom(address: string, userAgent = 'School-CLI/2.0 (Linux)'): 
 
 /** The page with the request, for a browser at an address. */
 async function pageAt(address: string, userCode: string): Promise<{ text: string; html: string }> {
+  const { platform } = await started();
   const browser = await signedIn(platform);
   const body = new URLSearchParams({ user_code: userCode });
   return browser.post(platform.url('/oauth/device'), body, { 'x-forwarded-for': address });
@@ -71,23 +78,41 @@ test.serial('what the device says is text: escaped, shortened, without controls'
   const pageFor = async (userAgent: string): Promise<string> =>
     (await pageAt('192.0.2.1', await codeFrom('192.0.2.1', userAgent))).html;
   t.true((await pageFor('<b onclick="x()">\'&"')).includes('&lt;b onclick=&#34;x()&#34;&gt;&#39;&amp;&#34;'));
-  t.true((await pageFor(`Long/${'x'.repeat(8000)}`)).includes(`Long/${'x'.repeat(114)}…<`));
+  t.true((await pageFor(`Long/${'x'.repeat(8000)}`)).includes(`Long/${'x'.repeat(194)}…<`));
   t.false((await pageFor(' ')).includes('The program says'));
   const strangers = await pageAt('192.0.2.1', await codeFrom(`<script>${'x'.repeat(8000)}`));
   t.true(strangers.text.includes('The request came from not the network that you use now'), strangers.text);
 });
 
-test.serial('neither answer is proposed: the buttons look alike, and none has the focus', async (t) => {
-  const { html } = await pageAt('192.0.2.1', await codeFrom('192.0.2.1'));
-  const choice = html.slice(html.indexOf('<div class="choice">'));
-  t.is(choice.match(/<button>/g)?.length, 2);
-  t.is(choice.match(/<button/g)?.length, 2);
+function buttonsOf(page: string): string[] {
+  return Array.from(page.matchAll(/<button( class="primary")?>(Connect|Authorize|Deny)</g), ([tag]) => tag);
+}
+
+test.serial('the buttons are in the order of the consent page, and none has the focus', async (t) => {
+  const { platform } = await started();
+  const reports = await platform.registerApp();
+  const consent = await (await signedIn(platform)).open(authorizeUrl(platform, reports));
+  const { html, text } = await pageAt('192.0.2.1', await codeFrom('192.0.2.1'));
+  t.deepEqual(buttonsOf(html), ['<button class="primary">Connect<', '<button>Deny<']);
+  t.deepEqual(buttonsOf(consent.html), ['<button class="primary">Authorize<', '<button>Deny<']);
   t.false(html.includes('autofocus'));
+  t.regex(
+    text,
+    /You can disconnect it at any time under “Connected apps”\. It keeps this access for 5 years/,
+  );
+});
+
+test.serial('a device without scopes gets what the user may do, which the page lists', async (t) => {
+  const { platform, app } = await started();
+  const { body } = await requestCode(platform, app, {}, { 'x-forwarded-for': '192.0.2.1' });
+  const { text } = await pageAt('192.0.2.1', String(body?.['user_code']));
+  t.regex(text, /on your behalf, with the permissions that you have\. View schools/);
 });
 
 test.serial(
   'all pages have the headers of the other pages, and their forms are refused from other sites',
   async (t) => {
+    const { platform } = await started();
     const browser = await signedIn(platform);
     const form = await browser.open(platform.url('/oauth/device'));
     const asked = await enter(platform, browser, await codeFrom('192.0.2.1'));
@@ -120,6 +145,7 @@ test.serial('the form for the code may lead to a login page of the host', async 
 });
 
 test.serial('the page of a user answers neither for another user nor after a logout', async (t) => {
+  const { platform, app } = await started();
   const ann = await signedIn(platform);
   const bob = await signedIn(platform, 'bob@school.example', 'battery staple');
   const { device_code: code, user_code: userCode } = await beginOn(platform, app);
@@ -138,6 +164,7 @@ test.serial('the page of a user answers neither for another user nor after a log
 });
 
 test.serial('a code in the link is filled in, and must be confirmed', async (t) => {
+  const { platform, app } = await started();
   const { user_code: userCode, verification_uri_complete: complete } = await beginOn(platform, app);
   const browser = await signedIn(platform);
   const form = await browser.open(complete);
@@ -154,6 +181,7 @@ test.serial('a code in the link is filled in, and must be confirmed', async (t) 
 });
 
 test.serial('a URL of a posted form that is opened again leads to the form for the code', async (t) => {
+  const { platform } = await started();
   const browser = await signedIn(platform);
   for (const path of ['approve', 'deny'])
     t.is((await browser.open(platform.url(`/oauth/device/${path}`))).heading, 'Connect a device');

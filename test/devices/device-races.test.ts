@@ -127,15 +127,15 @@ const ENDS: readonly (readonly [
   [
     'a user who disconnects the app',
     async ({ here }, app, browser) => {
-      const page = await browser.open(here.url(`/account/apps/${app.client.id}/disconnect`));
+      const page = await browser.open(here.url(`/account/apps/${app.client.id}/revoke`));
       await browser.submit(page, 'Disconnect');
     },
     'invalid_grant',
   ],
-  ['auth.revoke({ user })', async ({ there }) => there.auth.revoke({ user: '1' }), 'invalid_grant'],
+  ['auth.revoke({ userId })', async ({ there }) => there.auth.revoke({ userId: '1' }), 'invalid_grant'],
   [
-    'auth.revoke({ client })',
-    async ({ there }, app) => there.auth.revoke({ client: app.client.id }),
+    'auth.revoke({ clientId })',
+    async ({ there }, app) => there.auth.revoke({ clientId: app.client.id }),
     'invalid_grant',
   ],
   [
@@ -183,7 +183,7 @@ onEachDatabaseInSeries(
 );
 
 onEachDatabaseInSeries(
-  'a logout wins against an approval under way, and a request from before auth.revoke({ client }) cannot be approved',
+  'a logout wins against an approval under way, and a request from before auth.revoke({ clientId }) cannot be approved',
   async (t, _, address) => {
     await using nodes = await startNodes(address);
     const { here, there } = nodes;
@@ -199,7 +199,7 @@ onEachDatabaseInSeries(
 
     const { user_code: other } = await beginOn(here, app);
     const asked = await enter(here, again, other);
-    await there.auth.revoke({ client: app.client.id });
+    await there.auth.revoke({ clientId: app.client.id });
     t.is((await again.submit(asked, 'Connect')).status, 422);
     t.is((await enter(here, again, other)).status, 422);
   },

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 
-import test from 'ava';
-import { devices, ClientInvalidError } from 'koa-gatehouse';
+import test from '../harness/test.ts';
+import { devices } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 
@@ -24,6 +24,7 @@ import {
   requestCode,
   startDevicePlatform,
 } from './device.ts';
+import { ClientInvalidError } from '../../lib/errors.ts';
 
 const METADATA = '/.well-known/oauth-authorization-server';
 const API = 'https://api.example/v1';
@@ -218,9 +219,9 @@ test.serial(
     const { client } = await registerDevice(platform, { lifetimes: { refreshToken: '1 day' } });
     t.is(client.lifetimes.refreshToken, 86_400);
 
-    const token = await platform.auth.issueToken({ client: client.id, user: '1' });
+    const token = await platform.auth.issueToken({ clientId: client.id, userId: '1' });
     t.is((await platform.api('/identity', token)).status, 200);
-    await t.throwsAsync(platform.auth.issueToken({ client: client.id }), {
+    await t.throwsAsync(platform.auth.issueToken({ clientId: client.id }), {
       message: /acts for users only \(grant type device_code\)/,
     });
   },

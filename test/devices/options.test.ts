@@ -1,5 +1,5 @@
 // The options of devices(): each mistake is an error that names the option and the remedy.
-import test from 'ava';
+import test from '../harness/test.ts';
 import { devices } from 'koa-gatehouse';
 
 const DURATION = "give seconds, or a number and a unit such as '1 hour' or '30 days'; at least";

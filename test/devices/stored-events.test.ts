@@ -1,5 +1,5 @@
 // The events of devices stay when the feature is switched off, and with them the addresses of users.
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAdministration, devices } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -19,7 +19,7 @@ for (const [title, features] of Object.entries({
       grantType: 'authorization_code',
       redirectUris: ['https://tool.example/callback'],
     });
-    const at = Date.now();
+    const at = Date.now() / 1000;
     await storage.audit.append(
       [
         {

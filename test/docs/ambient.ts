@@ -5,15 +5,8 @@
 import type { Knex } from 'knex';
 import type { Pool } from 'pg';
 import type Koa from 'koa';
-import type {
-  AuthServer,
-  ClientFields,
-  Gate,
-  Storage,
-  User,
-  UserStore,
-  WithPersonalTokens,
-} from 'koa-gatehouse';
+import type { AuthServer, ClientFields, Gate, Storage, User, UserStore } from 'koa-gatehouse';
+import type { WithPersonalTokens } from 'koa-gatehouse/types';
 import type Router from 'koa-router';
 
 type Permission = 'view_schools' | 'edit_schools' | 'manage_apps' | 'manage_all_apps';
@@ -27,6 +20,6 @@ declare global {
   const users: UserStore;
   const user: User;
   const gate: Gate<Permission, 'registrar'>;
-  const auth: AuthServer<Permission, 'registrar'> & WithPersonalTokens;
+  const auth: AuthServer<typeof gate> & WithPersonalTokens;
   const fields: ClientFields;
 }

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { gatehouse, gateFile } from '../cli/gatehouse.ts';
-import { connectLaravel, createTables, row12 } from '../passport/laravel.ts';
+import { connectLaravel, createTables, row12 } from '../laravel-passport/laravel.ts';
 import { blocksOf, GUIDES } from './guides.ts';
 
 /** The lines of a guide's shell blocks that run the command. */

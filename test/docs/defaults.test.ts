@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -12,6 +12,7 @@ import { DEVELOPER } from '../../lib/features/developer/index.ts';
 import { DEVICES } from '../../lib/features/devices/index.ts';
 import { readOpenId } from '../../lib/features/openid/options.ts';
 import { PERSONAL_TOKENS } from '../../lib/features/personal-tokens/index.ts';
+import { PUSHED_REQUESTS } from '../../lib/features/pushed-requests/index.ts';
 import { readOptions } from '../../lib/options/declare.ts';
 import { readConverterSettings } from '../../lib/html-pdf/options.ts';
 import { AGENTS } from '../../lib/features/agents/options.ts';
@@ -42,6 +43,7 @@ function resolved(lifetimes?: LifetimePreset): ResolvedOptions<string, string, {
 const server = resolved();
 const agentSettings = readOptions(AGENTS, {});
 const deviceSettings = readOptions(DEVICES, {});
+const pushedRequestSettings = readOptions(PUSHED_REQUESTS, {});
 const api = readOptions(API_LIMITS, {});
 const pdf = readSettings({});
 // Without a look for Chromium, and as root.
@@ -64,6 +66,8 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('devices.requests.', deviceSettings.requests!),
   ...entries('openid.', readOpenId({})),
   ...entries('personalTokens.', readOptions(PERSONAL_TOKENS, {})),
+  ...entries('pushedRequests.', pushedRequestSettings),
+  ...entries('pushedRequests.requests.', pushedRequestSettings.requests!),
   ...entries('api.', api),
   ...entries('api.bulk.', api.bulk),
   ...entries('api.uploads.', api.uploads),
@@ -86,8 +90,8 @@ const INTERFACES: readonly Place[] = [
   ...Object.entries(FEATURE_OPTIONS).flatMap(([feature, places]) =>
     places.map(([file, name, prefix]): Place => [file, name, `${feature}.${prefix}`]),
   ),
-  ['lib/api/limits.ts', 'BulkLimits', 'api.bulk.'],
-  ['lib/api/limits.ts', 'UploadLimits', 'api.uploads.'],
+  ['lib/api/limits.ts', 'BULK', 'api.bulk.'],
+  ['lib/api/limits.ts', 'UPLOADS', 'api.uploads.'],
   ['lib/pdf/options.ts', 'PdfClientOptions', 'pdf.'],
   ['lib/html-pdf/options.ts', 'HtmlToPdfOptions', 'htmlPdf.'],
 ];
@@ -96,15 +100,16 @@ const INTERFACES: readonly Place[] = [
 const NONE = new Set([
   ...GROUPS.map(([group]) => group as string),
   'login.currentUser',
-  'login.signOut',
-  'engine',
+  'login.logout',
+  'onProvider',
   'limits.attempts.login',
   'limits.attempts.clientAuthentication',
   'agents.registration',
   'agents.documents',
   'devices.userCodes',
   'devices.requests',
-  'htmlPdf.observe',
+  'pushedRequests.requests',
+  'htmlPdf.onEvent',
 ]);
 
 /** Options whose default becomes another value at the start; as root, Chromium has no sandbox. */
@@ -119,7 +124,7 @@ function agrees(text: string, value: unknown): boolean | undefined {
 }
 
 for (const place of INTERFACES) {
-  test(`the @default of each option of ${place[1]} is its default`, (t) => {
+  test(`the @default of each option of ${place[1]} of ${place[0]} is its default`, (t) => {
     const members = documentedIn(place);
     t.true(members.length > 0, `${place[1]} was not found`);
     for (const { isOptional, option, text } of members) {
@@ -176,6 +181,7 @@ test('the table of lifetimes has each lifetime, in both presets', (t) => {
   t.deepEqual(
     rows.map(([what = '']) => LIFETIMES[what] ?? `unknown: ${what}`).toSorted(),
     Object.keys(server.tokens.lifetimes).toSorted(),
+    'add its row to the table in docs/tokens.md, and to LIFETIMES above',
   );
   for (const [what = '', long = '', short = ''] of rows) {
     const name = LIFETIMES[what]!;
@@ -199,12 +205,14 @@ const LIMITS: Readonly<Record<string, string>> = {
   'wrong codes of devices, one address': 'devices.userCodes.perAddress',
   'requests of devices, one address, for public clients': 'devices.requests.perAddress',
   'requests of devices, one confidential client': 'devices.requests.perClient',
+  'pushed requests, one address, for public clients': 'pushedRequests.requests.perAddress',
+  'pushed requests, one confidential client': 'pushedRequests.requests.perClient',
 };
 
 const windowOf = (limit: string): string => limit.replace(/\.per\w+$/, '.window');
 
 test('the table of limits has each limit with its window', (t) => {
-  const rows = tableIn('SECURITY.md', '| | within | limit |');
+  const rows = tableIn('docs/limits.md', '| | within | limit |');
   // Wrong verifiers have no option.
   const limits = rows.filter(([what = '']) => !what.includes('PKCE'));
   const names = limits.map(([what = '']) => LIMITS[what] ?? `unknown: ${what}`);
@@ -214,7 +222,7 @@ test('the table of limits has each limit with its window', (t) => {
   t.deepEqual(
     names.toSorted(),
     expected.toSorted(),
-    'add its row to the table in SECURITY.md, and to LIMITS above',
+    'add its row to `attempts` of test/docs/limit-tables.ts and to LIMITS above, then: npm run options',
   );
   for (const [index, [what = '', window = '', limit = '']] of limits.entries()) {
     const name = names[index]!;

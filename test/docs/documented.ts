@@ -24,8 +24,8 @@ export const SERVER_OPTIONS: readonly Place[] = [
   ...GROUPS.map(([group, declared, file]): Place => [`lib/options/${file}.ts`, declared, `${group}.`]),
   ['lib/options/lifetimes.ts', 'Lifetimes', 'tokens.lifetimes.'],
   ['lib/options/attempts.ts', 'AttemptLimits', 'limits.attempts.'],
-  ['lib/options/attempts.ts', 'LoginLimits', 'limits.attempts.login.'],
-  ['lib/options/attempts.ts', 'ClientAuthenticationLimits', 'limits.attempts.clientAuthentication.'],
+  ['lib/options/attempts.ts', 'LOGIN', 'limits.attempts.login.'],
+  ['lib/options/attempts.ts', 'CLIENT_AUTHENTICATION', 'limits.attempts.clientAuthentication.'],
 ];
 
 /** The options of the features, and the prefix of their names where several functions are together. */
@@ -45,8 +45,12 @@ export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
     ['lib/features/openid/options.ts', 'OpenIdOptions', ''],
     ['lib/features/openid/options.ts', 'IDENTITY_SCOPE', 'scopes.<name>.'],
   ],
-  passport: [['lib/features/passport/options.ts', 'PassportOptions', '']],
-  personalTokens: [['lib/features/personal-tokens/index.ts', 'PersonalTokenSettings', '']],
+  laravelPassport: [['lib/features/laravel-passport/options.ts', 'PassportOptions', '']],
+  personalTokens: [['lib/features/personal-tokens/index.ts', 'PersonalTokenOptions', '']],
+  pushedRequests: [
+    ['lib/features/pushed-requests/index.ts', 'PushedRequestOptions', ''],
+    ['lib/features/pushed-requests/index.ts', 'REQUESTS', 'requests.'],
+  ],
 };
 
 export interface Documented {

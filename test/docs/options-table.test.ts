@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import * as gatehouse from 'koa-gatehouse';
 import { ConfigError } from 'koa-gatehouse';
 
@@ -9,13 +9,25 @@ import { withStored } from '../../lib/features/shipped.ts';
 import { pick, readOptions } from '../../lib/options/declare.ts';
 import { authServerOptions } from '../../lib/options/options.ts';
 import { GROUPS } from './documented.ts';
-import { ROOT } from './guides.ts';
+import { GUIDES, ROOT } from './guides.ts';
+import { LIMIT_TABLES, limitTablesIn, withLimitTables } from './limit-tables.ts';
 import { optionsTable } from './options-table.ts';
 
 const page = readFileSync(join(ROOT, 'docs/options.md'), 'utf8');
 
 test('the page of the options is that of the declarations', (t) => {
   t.is(page, optionsTable(), 'look at what has changed, then: npm run options');
+});
+
+test('the tables of numbers in the guides are those of the declarations, and each is in one', (t) => {
+  const guides = GUIDES.map((guide) => readFileSync(join(ROOT, guide), 'utf8'));
+  for (const [index, text] of guides.entries())
+    t.is(text, withLimitTables(text), `look at what has changed in ${GUIDES[index]}, then: npm run options`);
+  t.deepEqual(
+    guides.flatMap(limitTablesIn).toSorted(),
+    Object.keys(LIMIT_TABLES).toSorted(),
+    'put a table of test/docs/limit-tables.ts into a guide, between comments as in docs/limits.md',
+  );
 });
 
 test('the page has every option of the server and of its groups', (t) => {
@@ -39,8 +51,8 @@ const TAKES: Readonly<Record<string, Takes>> = {
     return readOptions(pick(declared, ...(names as never[])), given as never);
   },
   ...Object.fromEntries(
-    // What has options that are required is not among those.
-    [...withStored([]).map(({ name }) => name), 'passport'].map((name) => [
+    // What has options that are required, or nothing that is known while it is off, is not among those.
+    [...withStored([]).map(({ name }) => name), 'laravelPassport', 'pushedRequests'].map((name) => [
       name,
       gatehouse[name as keyof typeof gatehouse] as Takes,
     ]),

@@ -21,8 +21,8 @@ const FUNCTIONS: Readonly<Record<string, readonly Place[]>> = {
   'createApiRouter()': [
     ['lib/api/router.ts', 'apiRouterOptions', ''],
     ['lib/api/limits.ts', 'LIMITS', ''],
-    ['lib/api/limits.ts', 'BulkLimits', 'bulk.'],
-    ['lib/api/limits.ts', 'UploadLimits', 'uploads.'],
+    ['lib/api/limits.ts', 'BULK', 'bulk.'],
+    ['lib/api/limits.ts', 'UPLOADS', 'uploads.'],
     ['lib/api/limits.ts', 'RequestLimits', 'limits.'],
   ],
   'createMcpEndpoint()': [['lib/mcp/endpoint.ts', 'mcpEndpointOptions', '']],

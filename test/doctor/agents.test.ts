@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { Middleware } from 'koa';
 import Koa from 'koa';
 import { agents, createAdministration } from 'koa-gatehouse';
@@ -53,7 +53,7 @@ async function start(
   return {
     ...platform,
     async check() {
-      const found = await createAdministration({ storage: memoryStorage() }).check({
+      const found = await createAdministration({ storage: memoryStorage() }).doctor({
         issuer: platform.auth.issuer,
       });
       return found.filter(({ code }) => code.startsWith('agents_'));

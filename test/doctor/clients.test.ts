@@ -1,15 +1,16 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAdministration } from 'koa-gatehouse';
-import type { Administration, Client, ClientFields, ClientRegistry, Finding } from 'koa-gatehouse';
+import type { Administration, Client, ClientFields, Finding } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { makeKeyPair } from '../harness/client-keys.ts';
 import { gate, startPlatform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
+import type { ClientRegistry } from '../../lib/contracts/client-registry.ts';
 
 async function administration(storage = memoryStorage()): Promise<Administration> {
   const made = createAdministration({ storage });
-  await made.keys.rotate();
+  await made.signingKeys.rotate();
   return made;
 }
 
@@ -30,9 +31,9 @@ test('a client with keys needs no secret, and one that is left is reported', asy
   const { clients } = operator;
   const { publicJwk } = await makeKeyPair();
   const { client } = await clients.create({ ...SERVICE, keys: { jwks: { keys: [publicJwk] } } });
-  t.deepEqual(await operator.check(), []);
+  t.deepEqual(await operator.doctor(), []);
   const secret = await clients.addSecret(client.id);
-  t.deepEqual(await operator.check(), [
+  t.deepEqual(await operator.doctor(), [
     {
       code: 'secret_besides_keys',
       severity: 'warning',
@@ -41,20 +42,21 @@ test('a client with keys needs no secret, and one that is left is reported', asy
     },
   ]);
   await clients.deleteSecret(client.id, secret.id);
-  t.deepEqual(await operator.check(), []);
+  t.deepEqual(await operator.doctor(), []);
 });
 
 test('confidential clients without a valid secret, or with one that expires soon, are reported', async (t) => {
   const storage = memoryStorage();
   const operator = createAdministration({ storage });
-  await operator.keys.rotate();
+  await operator.signingKeys.rotate();
   const { clients } = operator;
-  const check = async (): Promise<readonly Finding[]> => operator.check();
+  const check = async (): Promise<readonly Finding[]> => operator.doctor();
   const { client } = await clients.create(SERVICE);
   const [first] = await clients.secrets(client.id);
   const now = Math.floor(Date.now() / 1000);
 
-  const { value: _value, ...secret } = await clients.addSecret(client.id, { expiresAt: now + 3 * 86_400 });
+  const { id } = await clients.addSecret(client.id, { expiresAt: now + 3 * 86_400 });
+  const secret = (await storage.clients.find(client.id))!.secrets.find((one) => one.id === id)!;
   t.deepEqual(await check(), [], 'another secret is valid for longer');
   await clients.deleteSecret(client.id, first!.id);
   const day = new Date((now + 3 * 86_400) * 1000).toISOString().slice(0, 10);
@@ -83,16 +85,16 @@ test('confidential clients without a valid secret, or with one that expires soon
 test('roles, permissions and scopes that the gate does not define are reported, if there is a gate', async (t) => {
   const storage = memoryStorage();
   const without = createAdministration({ storage });
-  await without.keys.rotate();
+  await without.signingKeys.rotate();
   const { client } = await without.clients.create({
     ...SERVICE,
     roles: ['janitor'],
     permissions: ['view_schools', 'burn_schools'],
     scopes: ['schools:read', 'schools:burn'],
   });
-  t.deepEqual(await without.check(), []);
+  t.deepEqual(await without.doctor(), []);
   const scopes = { 'schools:read': { description: 'See your schools', permissions: [] } };
-  const found = await createAdministration({ storage, gate, scopes }).check();
+  const found = await createAdministration({ storage, gate, scopes }).doctor();
   t.deepEqual(
     found.map(({ code, message }) => [code, message]),
     [
@@ -114,7 +116,7 @@ test('roles, permissions and scopes that the gate does not define are reported, 
 
 test('clients are read in pages, and a message names the first three', async (t) => {
   const storage = memoryStorage();
-  const { keys, clients } = createAdministration({ storage });
+  const { signingKeys: keys, clients } = createAdministration({ storage });
   await keys.rotate();
   for (let number = 0; number < 234; number += 1)
     await registerWithoutSecret(clients, { ...SERVICE, name: `Client ${number}` });
@@ -129,7 +131,7 @@ test('clients are read in pages, and a message names the first three', async (t)
     if (name === 'clients.list') pages.push((result as readonly Client[]).length);
     return result;
   });
-  const [found, ...others] = await createAdministration({ storage: watched }).check();
+  const [found, ...others] = await createAdministration({ storage: watched }).doctor();
   t.deepEqual(others, []);
   t.regex(
     found!.message,
@@ -146,7 +148,7 @@ test('a server checks itself, cookie keys included', async (t) => {
     secrets: { cookieKeys: ['ab'.repeat(20), 'x9Kq2vLm8RtYw3ZpNc7HdFsJbGuEoAi5'] },
   });
   await registerWithoutSecret(platform.auth.clients);
-  const found = await platform.auth.check();
+  const found = await platform.auth.doctor();
   t.deepEqual(codes(found), ['cookie_keys_weak', 'client_without_secret']);
   t.like(found[0], {
     severity: 'error',
@@ -154,5 +156,5 @@ test('a server checks itself, cookie keys included', async (t) => {
       'A cookie key is made of very few different characters and easy to guess, so sessions can be forged.',
   });
   await using other = await startPlatform();
-  t.deepEqual(await other.auth.check(), []);
+  t.deepEqual(await other.auth.doctor(), []);
 });

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAdministration } from 'koa-gatehouse';
 import type { Administration, Finding, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -28,12 +28,12 @@ function administration(storage: Storage, keyEncryptionKey?: KeyEncryptionKey): 
 /** A storage with a signing key. */
 async function rotated(keyEncryptionKey?: string): Promise<Storage> {
   const storage = durableStorage();
-  await administration(storage, keyEncryptionKey).keys.rotate();
+  await administration(storage, keyEncryptionKey).signingKeys.rotate();
   return storage;
 }
 
 async function check(storage: Storage, keyEncryptionKey?: KeyEncryptionKey): Promise<readonly Finding[]> {
-  return administration(storage, keyEncryptionKey).check();
+  return administration(storage, keyEncryptionKey).doctor();
 }
 
 /** The storage with its only key changed. */
@@ -52,7 +52,7 @@ test('a storage without a signing key is a warning', async (t) => {
       code: 'signing_key_missing',
       severity: 'warning',
       message: 'There is no signing key.',
-      remedy: 'Start a server, which creates one, or run `gatehouse keys rotate`.',
+      remedy: 'Start a server, which creates one, or run `gatehouse signing-keys rotate`.',
     },
   ]);
 });
@@ -75,27 +75,27 @@ test('each key that needs a former secrets.keyEncryptionKey is named, until it i
   const storage = durableStorage();
   await (await startPlatform({ storage, secrets: { keyEncryptionKey: KEY } }))[Symbol.asyncDispose]();
   const both = administration(storage, [OTHER, KEY]);
-  await both.keys.rotate();
+  await both.signingKeys.rotate();
   const [first] = (await storage.keys.list('token')) as [StoredKey];
   const [cookie] = (await storage.keys.list('cookie')) as [StoredKey];
-  t.deepEqual(await both.check(), [
+  t.deepEqual(await both.doctor(), [
     {
       code: 'keys_need_former',
       severity: 'warning',
       message: `2 keys of the server are encrypted with a former secrets.keyEncryptionKey, which servers still need: token ${first.id} (active), cookie ${cookie.id} (active).`,
       remedy:
-        'When all servers have the new secrets.keyEncryptionKey, first in the list, run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
+        'When all servers have the new secrets.keyEncryptionKey, first in the list, run `gatehouse signing-keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
     },
   ]);
-  t.is(await both.keys.encrypt(), 3);
-  t.deepEqual(await both.check(), []);
+  t.is(await both.signingKeys.encrypt(), 3);
+  t.deepEqual(await both.doctor(), []);
   t.deepEqual(await check(storage, OTHER), []);
 });
 
 test('damaged, unencrypted and old keys are reported', async (t) => {
   const plain = await rotated();
   const inMemory = memoryStorage();
-  await administration(inMemory).keys.rotate();
+  await administration(inMemory).signingKeys.rotate();
   const damaged = changed(await rotated(KEY), ({ material }) => ({
     material: `${material.slice(0, -4)}AAAA`,
   }));
@@ -139,7 +139,7 @@ test.serial('unencrypted keys are reported in production', async (t) => {
       {
         code: 'keys_unencrypted',
         remedy:
-          'Set secrets.keyEncryptionKey on the servers, then run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
+          'Set secrets.keyEncryptionKey on the servers, then run `gatehouse signing-keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
       },
     ]);
   } finally {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAdministration, StorageError } from 'koa-gatehouse';
 import type { Finding, Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
@@ -10,13 +10,13 @@ import { temporaryFile } from '../adapters/temporary-file.ts';
 import { around } from '../harness/storage.ts';
 
 async function check(storage: Storage): Promise<readonly Finding[]> {
-  return createAdministration({ storage }).check();
+  return createAdministration({ storage }).doctor();
 }
 
 /** A storage with a key, so that nothing is reported at first. */
 async function storageWithKey(): Promise<Storage> {
   const storage = memoryStorage();
-  await createAdministration({ storage }).keys.rotate();
+  await createAdministration({ storage }).signingKeys.rotate();
   return storage;
 }
 

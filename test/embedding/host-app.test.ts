@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 
 import { bodyParser } from '@koa/bodyparser';
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 
@@ -14,6 +14,7 @@ import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platf
 import type { Platform } from '../harness/platform.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
 import { asClient } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { askToken, FORMATS, runGrants } from './flows.ts';
 import { hostApp } from './host.ts';
 import type { HostOptions, Report } from './host.ts';
@@ -21,8 +22,10 @@ import type { HostOptions, Report } from './host.ts';
 const JSON_TYPE = 'application/json';
 const FORM = 'application/x-www-form-urlencoded';
 const keys = ['a key of the host'];
-const platform = await startPlatform({}, { app: hostApp({ keys }) });
-test.after.always(async () => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({}, { app: hostApp({ keys }) }));
+  return { platform };
+});
 
 const parsers: Record<string, HostOptions> = {
   'no body parser': {},
@@ -90,6 +93,7 @@ async function sendBy(
 }
 
 test('the cookies of the host and of the server do not change each other', async (t) => {
+  const { platform } = await started();
   const browser = new Browser();
   await reportOf(platform, browser);
   const before = browser.cookies;
@@ -146,6 +150,7 @@ async function answer(url: string, init?: RequestInit): Promise<object> {
 }
 
 test("middleware of the host runs for the server's requests", async (t) => {
+  const { platform } = await started();
   const parameters = { grant_type: 'client_credentials', ...asClient(await platform.registerService()) };
   const { headers } = await askToken(platform, 'form', parameters);
   t.regex(headers.get('x-response-time') ?? '', /^\d+ms$/);
@@ -155,6 +160,7 @@ test("middleware of the host runs for the server's requests", async (t) => {
 });
 
 test("the host's session and cookies work in a request that the server has passed on", async (t) => {
+  const { platform } = await started();
   const browser = new Browser();
   for (const views of [1, 2, 3]) t.is((await reportOf(platform, browser, '/oauth/custom')).views, views);
   t.is((await reportOf(platform, browser, '/oauth/custom')).signature, 'of the host');
@@ -263,7 +269,7 @@ test("an error of the host's user store is a page with a reference, and only the
   await using own = await startPlatform({}, { app: hostApp() });
   const app = await own.registerApp();
   const failure = new Error('the people table failed');
-  own.users.authenticate = async () => {
+  own.users.verifyPassword = async () => {
     throw failure;
   };
   const browser = new Browser();

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 
 import { Browser } from '../harness/browser.ts';

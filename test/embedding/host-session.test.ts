@@ -1,8 +1,9 @@
 import { inspect } from 'node:util';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 import type { Context } from 'koa';
+import type { UserStore } from 'koa-gatehouse';
 import Router from 'koa-router';
 import session from 'koa-session';
 
@@ -11,6 +12,7 @@ import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, people, signIn, signOut, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Mounting, Person, Platform } from '../harness/platform.ts';
 import { exchangeCode } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
 
@@ -46,14 +48,17 @@ function app({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
   return listenerOf(host);
 }
 
-const shared = await startHost();
-const atHost = await startHost({ url: '/login?from=gatehouse' });
-test.after.always(async () => {
-  for (const platform of [shared, atHost]) await platform[Symbol.asyncDispose]();
+const started = shared(async (stack) => {
+  const host = await startHost();
+  const atHost = await startHost({ url: '/login?from=gatehouse' });
+  stack.defer(async () => {
+    for (const platform of [host, atHost]) await platform[Symbol.asyncDispose]();
+  });
+  return { host, atHost };
 });
 
 /** A browser of a user, and a client that nobody has authorized yet. */
-async function visit(platform = shared): Promise<{
+async function visit(platform?: Platform): Promise<{
   readonly browser: Browser;
   readonly logIn: (as: string) => Promise<unknown>;
   readonly logOut: () => Promise<unknown>;
@@ -63,20 +68,22 @@ async function visit(platform = shared): Promise<{
   /** Goes on from a page to the client, and resolves to the name of the token's user. */
   readonly tokenOwner: (page: Page) => Promise<string>;
 }> {
-  const client = await platform.registerApp();
+  const { host } = await started();
+  const client = await (platform ?? host).registerApp();
   const browser = new Browser();
-  const urlOf = (parameters?: Record<string, string>): URL => authorizeUrl(platform, client, parameters);
+  const urlOf = (parameters?: Record<string, string>): URL =>
+    authorizeUrl(platform ?? host, client, parameters);
   return {
     browser,
-    logIn: async (as) => browser.get(`${platform.origin}/login?as=${as}`),
-    logOut: async () => browser.get(`${platform.origin}/logout`),
+    logIn: async (as) => browser.get(`${(platform ?? host).origin}/login?as=${as}`),
+    logOut: async () => browser.get(`${(platform ?? host).origin}/logout`),
     urlOf,
     open: async (parameters) => browser.open(urlOf(parameters)),
     async tokenOwner({ location, text }) {
       const code = location?.searchParams.get('code');
       if (!code) throw new Error(`No code: ${location?.href ?? text}`);
-      const { body } = await exchangeCode(platform, client, code);
-      const { body: identity } = await platform.api('/identity', body.access_token);
+      const { body } = await exchangeCode(platform ?? host, client, code);
+      const { body: identity } = await (platform ?? host).api('/identity', body.access_token);
       return (identity['data'] as { name: string }).name;
     },
   };
@@ -86,10 +93,10 @@ async function authorize(browser: Browser, page: Page): Promise<Page> {
   return browser.follow(await browser.submit(page, 'Authorize'));
 }
 
-test('with signOut, signing out here ends the session of the host too', async (t) => {
+test('with login.logout, signing out here ends the session of the host too', async (t) => {
   const signedOut: unknown[] = [];
   await using host = await startHost({
-    signOut: async (ctx) => {
+    logout: async (ctx) => {
       signedOut.push(ctx['session'].userId);
       ctx['session'] = null;
     },
@@ -107,21 +114,43 @@ test('with signOut, signing out here ends the session of the host too', async (t
   t.like((await host.auth.audit.list({ types: ['logout'] }))[0], { type: 'logout', userId: '1' });
 });
 
-test('without signOut, the page says that the session of the host continues', async (t) => {
+test('with login.logout, “Not you?” ends the session of the host too, and another user can log in', async (t) => {
+  await using host = await startHost({
+    logout: async (ctx) => {
+      ctx['session'] = null;
+    },
+  });
+  const user = await visit(host);
+  await user.logIn('1');
+  const asked = await user.open();
+  t.regex(asked.text, /Signed in as ann@school\.example Not you\?/);
+  const login = await user.browser.follow(await user.browser.submit(asked, 'Not you?'));
+  t.is(login.heading, 'Sign in');
+  const next = await signIn(user.browser, login, 'bob@school.example', 'battery staple');
+  t.regex(next.text, /Signed in as bob@school\.example/);
+  t.is(await user.tokenOwner(await authorize(user.browser, next)), 'Bob');
+
+  const without = await visit();
+  await without.logIn('1');
+  t.notRegex((await without.open()).text, /Not you\?/);
+});
+
+test('without login.logout, the page says that the session of the host continues', async (t) => {
+  const { host } = await started();
   const user = await visit();
   await user.logIn('1');
-  const page = await signOut(shared, user.browser);
+  const page = await signOut(host, user.browser);
   t.is(page.status, 200);
   t.is(page.heading, 'You are still signed in to Acme Schools');
   t.regex(page.text, /Sign out of Acme Schools itself to end your session in this browser\./);
 });
 
-test('an error of signOut or currentUser is 500, and only the log has the cause', async (t) => {
+test('an error of logout or currentUser is 500, and only the log has the cause', async (t) => {
   const failure = new Error('the sessions of the host cannot be read');
   const fail = (): never => {
     throw failure;
   };
-  await using host = await startHost({ signOut: fail });
+  await using host = await startHost({ logout: fail });
   const user = await visit(host);
   await signIn(user.browser, await user.open());
   const question = await user.browser.open(host.url('/oauth/logout'));
@@ -194,6 +223,7 @@ for (const [as, heading] of [
 }
 
 test('with login.url, the browser goes to the host’s login page until the user has logged in', async (t) => {
+  const { atHost } = await started();
   const { urlOf, browser, tokenOwner } = await visit(atHost);
   const interaction = await browser.get((await browser.get(urlOf())).location!);
   t.is(interaction.status, 303);
@@ -221,6 +251,7 @@ test('a login page on another origin gets an absolute return URL', async (t) => 
 });
 
 test("prompt=login asks a user of the host's session to log in, here or at the host", async (t) => {
+  const { atHost } = await started();
   const { open, browser, logIn, tokenOwner } = await visit();
   await logIn('1');
   await authorize(browser, await open());
@@ -263,6 +294,53 @@ for (const url of [undefined, '/login?as=404']) {
   });
 }
 
+/** A platform that checks no passwords. */
+async function startWithoutPasswords(login: Options['login'] = {}): Promise<Platform> {
+  const { all } = people();
+  const users: UserStore<Person> = {
+    find: async (id) => all.find((person) => person.id === id),
+    permissions: async ({ permissions }) => permissions,
+  };
+  const currentUser = async (ctx: Context): Promise<Person | undefined> => users.find(ctx['session'].userId);
+  return startPlatform({ users, login: { url: '/login', currentUser, ...login } }, { app });
+}
+
+test('with a login page of the host, the user store needs no verifyPassword()', async (t) => {
+  await using host = await startWithoutPasswords();
+  const { browser, logIn, open, tokenOwner } = await visit(host);
+  const page = await open();
+  t.is(page.heading, 'The host’s login');
+  await logIn('1');
+  const returnTo = page.url.searchParams.get('return_to')!;
+  t.is(await tokenOwner(await authorize(browser, await browser.open(returnTo))), 'Ann');
+});
+
+test('without verifyPassword(), no page takes a password', async (t) => {
+  await using host = await startWithoutPasswords();
+  const { browser, open } = await visit(host);
+  const form = new URLSearchParams({ login: 'ann@school.example', password: 'correct horse' });
+  const signedIn = await browser.post(host.url('/oauth/login?return_to=/account/apps'), form);
+  t.is(signedIn.status, 303);
+  t.is(signedIn.location?.pathname, '/login');
+  const interaction = (await open()).url.searchParams.get('return_to')!;
+  const posted = await browser.post(new URL(`${interaction}/login`), form);
+  t.is(posted.status, 404);
+  t.deepEqual(await host.auth.audit.list({ types: ['login', 'login_failed'] }), []);
+});
+
+test('without verifyPassword(), a login at the host that cannot be used is an error page, not a form', async (t) => {
+  await using host = await startWithoutPasswords({ currentUser: () => ({ id: '404' }) as Person });
+  const { open } = await visit(host);
+  const page = await open();
+  t.is(page.status, 403);
+  t.is(page.heading, 'You could not be signed in');
+  t.regex(page.text, /Sign out of the platform, and start again in the app\./);
+  t.like(host.logger.lines.at(-1), {
+    message: 'page refused',
+    fields: { error: 'ERR_LOGIN_REFUSED', status: 403 },
+  });
+});
+
 test('a user removed while logged in, here or at the host, has to log in again', async (t) => {
   await using host = await startHost();
   const [user, other] = [await visit(host), await visit(host)];
@@ -276,7 +354,7 @@ test('a user removed while logged in, here or at the host, has to log in again',
 test('a user with an invalid id: the log has the remedy', async (t) => {
   for (const id of [7, 7n, '', null]) {
     const user = { id, name: 'Ann', password: '', permissions: [] } as unknown as Person;
-    const users = { ...people(), authenticate: async () => user, find: async () => user };
+    const users = { ...people(), verifyPassword: async () => user, find: async () => user };
     for (const currentUser of [() => user, () => undefined]) {
       await using platform = await startPlatform({ users, login: { currentUser } });
       const { browser, open } = await visit(platform);

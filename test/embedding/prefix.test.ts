@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
 
@@ -6,14 +6,17 @@ import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
+import { shared } from '../harness/shared.ts';
 import { runGrants } from './flows.ts';
 import { hostApp } from './host.ts';
 import { startProxy } from './proxy.ts';
 import type { ReverseProxy } from './proxy.ts';
 
 const METADATA = '/.well-known/oauth-authorization-server';
-const platform = await startPlatform({}, { path: '/auth', app: hostApp() });
-test.after.always(async () => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({}, { path: '/auth', app: hostApp() }));
+  return { platform };
+});
 
 for (const path of ['/a/b', '/v1.0', '/oauth', '/.well-known', '/my%20schools', '/Auth']) {
   test(`the issuer has a path, the server is mounted at the root of the app: ${path}`, async (t) => {
@@ -23,6 +26,7 @@ for (const path of ['/a/b', '/v1.0', '/oauth', '/.well-known', '/my%20schools', 
 }
 
 test('all URLs in the metadata begin with the issuer', async (t) => {
+  const { platform } = await started();
   const issuer = `${platform.origin}/auth`;
   for (const path of [`${METADATA}/auth`, `/auth${METADATA}`]) {
     const { status, headers, body } = await send(platform.origin + path);
@@ -41,6 +45,7 @@ test('all URLs in the metadata begin with the issuer', async (t) => {
 });
 
 test('paths outside of the issuer’s path belong to the host', async (t) => {
+  const { platform } = await started();
   for (const path of [
     METADATA,
     `${METADATA}/authx`,
@@ -61,6 +66,7 @@ test('paths outside of the issuer’s path belong to the host', async (t) => {
 });
 
 test('the host’s routes and its log have the full path', async (t) => {
+  const { platform } = await started();
   for (const path of ['/auth/oauth/custom', '/auth/oauth/token/extra', '/auth/.well-known/security.txt']) {
     const url = `${path}?a=1&b=%2F`;
     const { headers, body } = await send(platform.origin + url);

@@ -5,7 +5,7 @@ import { connect as openSocket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { InteractionFlow, Interactions } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
 
@@ -14,13 +14,16 @@ import { authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts
 import type { Mounting } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import { asClient, clientToken, exchangeRefreshToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { askToken, FORMATS } from './flows.ts';
 
 /** `http.createServer(auth.callback())`, without an app. */
 const alone: Mounting = { app: ({ auth }) => auth.callback() };
-const platform = await startPlatform({}, alone);
-const service = { grant_type: 'client_credentials', ...asClient(await platform.registerService()) };
-test.after.always(async () => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({}, alone));
+  const service = { grant_type: 'client_credentials', ...asClient(await platform.registerService()) };
+  return { platform, service };
+});
 
 test('all grants and the pages without an app, below a path; all other paths are 404', async (t) => {
   await using own = await startPlatform({}, { ...alone, path: '/auth' });
@@ -67,6 +70,7 @@ test('all grants and the pages without an app, below a path; all other paths are
 });
 
 test('an unusual request is answered with a status below 500', async (t) => {
+  const { platform } = await started();
   for (const line of [
     'GET http://evil.example/oauth/jwks HTTP/1.1',
     'OPTIONS * HTTP/1.1',
@@ -99,6 +103,7 @@ test('two pipelined requests on one connection are answered in order', async (t)
 });
 
 async function sendRaw(request: string): Promise<string> {
+  const { platform } = await started();
   const { hostname, port } = new URL(platform.origin);
   const socket = openSocket(Number(port), hostname);
   socket.write(request);
@@ -179,7 +184,8 @@ test('behind a framework that has parsed the body onto Node’s request', async 
 });
 
 test('over HTTP/2, where a body needs no Content-Length', async (t) => {
-  const server = createHttp2Server(platform.auth.callback() as never).listen(0, '127.0.0.1');
+  const { platform, service } = await started();
+  const server = createHttp2Server(platform.auth.callback()).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const session = openHttp2(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   t.teardown(() => {

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 import { createApiRouter, createAuthServer } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';

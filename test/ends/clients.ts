@@ -8,8 +8,6 @@ import { manage, registered } from '../agents/apps.ts';
 import { byHost, byRequest } from './way.ts';
 import type { Way, Ways } from './way.ts';
 
-const { publicJwk } = await makeKeyPair();
-
 /** The ways to end clients and their credentials. Dora owns them. */
 export function clientWays(platform: DeveloperPlatform, operator: Administration): Ways {
   const { signInAs, url } = platform;
@@ -30,6 +28,7 @@ export function clientWays(platform: DeveloperPlatform, operator: Administration
   }
 
   async function registerWithKeys() {
+    const { publicJwk } = await makeKeyPair();
     const { client } = await platform.registerFor('dora', { keys: { jwks: { keys: [publicJwk] } } });
     const works = async () => (await platform.auth.clients.find(client.id))?.keys !== undefined;
     return { client: client.id, works };

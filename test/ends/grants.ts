@@ -37,9 +37,18 @@ export function grantWays(platform: DeveloperPlatform, operator: Administration)
     return { app, client: app.client.id, browser, grant, ...tokens, works: accepts(body.access_token) };
   }
 
+  /** A login, with the id of its session. */
+  async function startSession() {
+    const before = await auth.userGrants.list('ann');
+    const browser = await signInAs('ann');
+    const known = new Set(before.sessions.map(({ id }) => id));
+    const { sessions } = await auth.userGrants.list('ann');
+    return { browser, id: sessions.find((session) => !known.has(session.id))!.id };
+  }
+
   async function createToken() {
     const token = await auth.personalTokens.create({
-      user: 'ann',
+      userId: 'ann',
       name: 'Import',
       lifetime: '1 day',
       scopes: ['schools:read'],
@@ -85,17 +94,22 @@ export function grantWays(platform: DeveloperPlatform, operator: Administration)
         async () => errorOf(await poll(platform, device, code))[1] !== 'access_denied',
       );
     },
-    async 'POST /account/apps/:id/disconnect'() {
+    async 'POST /account/apps/:id/revoke'() {
       const { browser, client, works } = await connect();
-      return byRequest(async () => post(browser, `/account/apps/${client}/disconnect`), works);
+      return byRequest(async () => post(browser, `/account/apps/${client}/revoke`), works);
     },
-    async 'POST /account/apps/:id/connections/:connection/end'() {
+    async 'POST /account/apps/:id/grants/:grant/revoke'() {
       const { browser, client, grant, works } = await connect();
-      return byRequest(async () => post(browser, `/account/apps/${client}/connections/${grant}/end`), works);
+      return byRequest(async () => post(browser, `/account/apps/${client}/grants/${grant}/revoke`), works);
     },
-    async 'POST /account/tokens/:id/end'() {
+    async 'POST /account/sessions/:id/end'() {
+      const { browser: other, id } = await startSession();
+      const browser = await signInAs('ann');
+      return byRequest(async () => post(browser, `/account/sessions/${id}/end`), signedIn(other));
+    },
+    async 'POST /account/tokens/:id/revoke'() {
       const [{ id, works }, browser] = [await createToken(), await signInAs('ann')];
-      return byRequest(async () => post(browser, `/account/tokens/${id}/end`), works);
+      return byRequest(async () => post(browser, `/account/tokens/${id}/revoke`), works);
     },
     async 'auth.revoke of an access token'() {
       const { access, works } = await connect();
@@ -111,47 +125,43 @@ export function grantWays(platform: DeveloperPlatform, operator: Administration)
     },
     async 'auth.revoke of a grant'() {
       const { grant, works } = await connect();
-      return byHost(async () => auth.revoke({ grant }), works);
+      return byHost(async () => auth.revoke({ grantId: grant }), works);
     },
     async 'auth.revoke of a client'() {
       const { client, works } = await connect();
-      return byHost(async () => auth.revoke({ client }), works);
+      return byHost(async () => auth.revoke({ clientId: client }), works);
     },
     async 'auth.revoke of a user'() {
       const browser = await signInAs('emil');
-      return byHost(async () => auth.revoke({ user: 'emil' }), signedIn(browser));
+      return byHost(async () => auth.revoke({ userId: 'emil' }), signedIn(browser));
     },
     async 'administration.revoke of a grant'() {
       const { grant, works } = await connect();
-      return byHost(async () => operator.revoke({ grant }), works);
+      return byHost(async () => operator.revoke({ grantId: grant }), works);
     },
     async 'administration.revoke of a client'() {
       const { client, works } = await connect();
-      return byHost(async () => operator.revoke({ client }), works);
+      return byHost(async () => operator.revoke({ clientId: client }), works);
     },
     async 'administration.revoke of a user'() {
       const browser = await signInAs('root');
-      return byHost(async () => operator.revoke({ user: 'root' }), signedIn(browser));
+      return byHost(async () => operator.revoke({ userId: 'root' }), signedIn(browser));
     },
-    async 'auth.grants.revoke of an app'() {
+    async 'auth.userGrants.revoke of an app'() {
       const { client, works } = await connect();
-      return byHost(async () => auth.grants.revoke('ann', { app: client }), works);
+      return byHost(async () => auth.userGrants.revoke('ann', { clientId: client }), works);
     },
-    async 'auth.grants.revoke of a connection'() {
+    async 'auth.userGrants.revoke of a connection'() {
       const { grant, works } = await connect();
-      return byHost(async () => auth.grants.revoke('ann', { connection: grant }), works);
+      return byHost(async () => auth.userGrants.revoke('ann', { grantId: grant }), works);
     },
-    async 'auth.grants.revoke of a session'() {
-      const before = await auth.grants.list('ann');
-      const browser = await signInAs('ann');
-      const known = new Set(before.sessions.map(({ id }) => id));
-      const { sessions } = await auth.grants.list('ann');
-      const { id } = sessions.find((session) => !known.has(session.id))!;
-      return byHost(async () => auth.grants.revoke('ann', { session: id }), signedIn(browser));
+    async 'auth.userGrants.revoke of a session'() {
+      const { browser, id } = await startSession();
+      return byHost(async () => auth.userGrants.revoke('ann', { sessionId: id }), signedIn(browser));
     },
-    async 'auth.grants.revoke of a personal token'() {
+    async 'auth.userGrants.revoke of a personal token'() {
       const { id, works } = await createToken();
-      return byHost(async () => auth.grants.revoke('ann', { personalToken: id }), works);
+      return byHost(async () => auth.userGrants.revoke('ann', { personalTokenId: id }), works);
     },
     async 'auth.personalTokens.revoke'() {
       const { id, works } = await createToken();
@@ -159,7 +169,7 @@ export function grantWays(platform: DeveloperPlatform, operator: Administration)
     },
     async 'administration.personalTokens.revoke'() {
       const { id, works } = await createToken();
-      const { personalTokens } = await operator.use(withTokens());
+      const { personalTokens } = await operator.featureMembers(withTokens());
       return byHost(async () => personalTokens.revoke(id), works);
     },
   };

@@ -1,5 +1,5 @@
 // What a database with a synchronous standby says of a change is tested with the storage; here what each way to end something asks it.
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import { agents, createAdministration, devices, personalTokens } from 'koa-gatehouse';
 import type { InteractionFlow } from 'koa-gatehouse';
@@ -11,6 +11,7 @@ import { startDeveloperPlatform } from '../developer/developers.ts';
 import { passTime } from '../harness/clock.ts';
 import { recordingLogger } from '../harness/platform.ts';
 import { until } from '../harness/until.ts';
+import { shared } from '../harness/shared.ts';
 import { startPlace, WAYS_OF_ALL } from './all.ts';
 import { clientWays } from './clients.ts';
 import { grantWays } from './grants.ts';
@@ -19,22 +20,28 @@ import type { Way } from './way.ts';
 
 const { state, storage } = unconfirmed(memoryStorage());
 const forms: string[] = [];
-const platform = await startDeveloperPlatform({
-  storage,
-  features: [devices(), personalTokens(), agents({ documents: false, registration: { scopes: [] } })],
-  clients: { keys: true },
-  openid: { algorithm: 'ES256' },
-  interactions(flow: InteractionFlow) {
-    const made = pages()(flow);
-    const { router } = made.middleware as unknown as { readonly router: Router };
-    for (const { methods, path } of router.stack) if (methods.includes('POST')) forms.push(`POST ${path}`);
-    return made;
-  },
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startDeveloperPlatform({
+      storage,
+      features: [devices(), personalTokens(), agents({ documents: false, registration: { scopes: [] } })],
+      clients: { privateKeyJwt: true },
+      openid: { algorithm: 'ES256' },
+      interactions(flow: InteractionFlow) {
+        const made = pages()(flow);
+        const { router } = made.middleware as unknown as { readonly router: Router };
+        for (const { methods, path } of router.stack)
+          if (methods.includes('POST')) forms.push(`POST ${path}`);
+        return made;
+      },
+    }),
+  );
+  const administered = await operator.featureMembers(personalTokens());
+  const ways = { ...grantWays(platform, operator), ...clientWays(platform, operator) };
+  return { platform, administered, ways };
 });
+
 const operator = createAdministration({ storage, logger: recordingLogger() });
-const administered = await operator.use(personalTokens());
-test.after.always(async () => platform[Symbol.asyncDispose]());
-const ways = { ...grantWays(platform, operator), ...clientWays(platform, operator) };
 
 /** Of koa-router. */
 interface Router {
@@ -71,6 +78,7 @@ async function assertAnswersAreSure(
 test.serial(
   'an end that is repeated is answered only when it is known to last, in every way to end one thing',
   async (t) => {
+    const { ways } = await started();
     const made: (readonly [string, Way])[] = [];
     for (const [name, make] of Object.entries(ways)) made.push([name, await make()]);
     await assertAnswersAreSure(t, state, made);
@@ -87,11 +95,11 @@ test.serial('so is one of everything, of a user, of keys and of assignments', as
 
 /** What is public and ends nothing that works: it reads, adds, or answers requests; what `auth.developer()` returns ends what its forms do. */
 const ENDS_NOTHING = {
-  auth: `assignments.find audit callback check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets
-    clients.setLogo close developer devices.approve devices.find events grants.list guard health issueToken keys.list keys.rotate middleware observe openid.logoutRequest personalTokens.create
-    personalTokens.list prune ready requires use userData.export`,
-  administration: `audit check clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets clients.setLogo close
-    importClient keys.encrypt keys.list keys.rotate personalTokens.create personalTokens.list prune use userData.export`,
+  auth: `assignments.find audit authenticate callback clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets
+    clients.setLogo close developer devices.approve devices.find doctor events featureMembers guard health issueToken middleware observe personalTokens.create
+    personalTokens.list prune ready requires signingKeys.list signingKeys.rotate userData.export userGrants.list`,
+  administration: `audit clients.addSecret clients.create clients.enable clients.find clients.list clients.secrets clients.setLogo close doctor
+    featureMembers importClient personalTokens.create personalTokens.list prune signingKeys.encrypt signingKeys.list signingKeys.rotate userData.export`,
 };
 
 /** Forms that end nothing. */
@@ -104,7 +112,7 @@ const OTHER_FORMS = new Set([
   '/oauth/device',
   '/oauth/device/approve',
   '/developer/apps/new',
-  '/developer/apps/:id',
+  '/developer/apps/:id/settings',
   '/developer/apps/:id/logo',
   '/developer/apps/:id/logo/remove',
   '/developer/apps/:id/permissions',
@@ -114,7 +122,8 @@ const OTHER_FORMS = new Set([
   '/account/tokens/new',
 ]);
 
-test('every public way to end something is among them', (t) => {
+test('every public way to end something is among them', async (t) => {
+  const { ways, platform, administered } = await started();
   const tested = Object.keys({ ...ways, ...WAYS_OF_ALL }).map((name) => name.split(/ of | with |, /)[0]!);
   const {
     gate: _gate,
@@ -130,10 +139,15 @@ test('every public way to end something is among them', (t) => {
   ];
   const ending = forms.filter((form) => !OTHER_FORMS.has(form.replace('POST ', '')));
   const atEndpoints = ['DELETE /oauth/register/:id', 'GET /oauth/logout', 'POST /oauth/revoke'];
-  t.deepEqual([...new Set(tested)].toSorted(), [...members, ...new Set(ending), ...atEndpoints].toSorted());
+  t.deepEqual(
+    [...new Set(tested)].toSorted(),
+    [...members, ...new Set(ending), ...atEndpoints].toSorted(),
+    'add a new way to end something to the ways above; what ends nothing, to ENDS_NOTHING or OTHER_FORMS',
+  );
   t.deepEqual(
     Object.values(PATHS).filter((path) => !OTHER_ENDPOINTS.has(path)),
     ['/oauth/revoke', '/oauth/logout'],
+    'add the endpoint to OTHER_ENDPOINTS below, or its request to the ways above if it ends something',
   );
 });
 
@@ -160,7 +174,12 @@ function othersOf(prefix: keyof typeof ENDS_NOTHING, members: Record<string, Pro
 }
 
 // What pages call, whose forms are tested. The public types do not have the first two.
-const INTERNAL = new Set(['clients.setDisabled', 'personalTokens.revokeOfUser', 'devices.deny']);
+const INTERNAL = new Set([
+  'clients.setDisabled',
+  'personalTokens.revokeOfUser',
+  'devices.deny',
+  'devices.page',
+]);
 
 function functionsOf(prefix: string, members: Record<string, PropertyDescriptor>): string[] {
   return Object.entries(members).flatMap(([name, member]): string[] => {

@@ -20,7 +20,7 @@ const NOT_REPLICATED = 'The database committed a change without its synchronous 
 
 /** Calls that change something, besides those for which no request waits, and confirm(). */
 const CHANGES =
-  /^confirm$|\.(?:add|approve|delete|deny|erase|expire|insert|removeToken|replace|retire|revoke|save|update)|\.end$/;
+  /^confirm$|\.(?:add|approve|delete|deny|erase|expire|insert|removeToken|replace|retire|revoke|save|update)|\.end(?:Others)?$/;
 
 /** A storage of which it is not known whether its changes last, while `isLost`. */
 export function unconfirmed(storage: Storage): {

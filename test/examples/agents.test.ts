@@ -1,44 +1,48 @@
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
 import { signIn } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 import { serveExample } from './served-example.ts';
 
 /*
  * An agent that knows only the URL of the endpoint renames a school: the challenge leads it to the server, and the user to the
  * login page and the consent page. Disconnecting the agent stops its next call.
  */
-const example = await serveExample();
-const { announced } = example;
-test.after.always(async () => example[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const example = stack.use(await serveExample());
+  const { announced } = example;
+  const URL_OF_TOOLS = new URL(`${announced.base_url}/mcp`);
+  const app = announced.clients.find(({ name }) => name === 'Command line')!;
+  const registered = {
+    client_id: app.client_id,
+    client_secret: app.client_secret,
+    issuer: announced.base_url,
+  };
+  return { announced, URL_OF_TOOLS, app, registered };
+});
 
-const URL_OF_TOOLS = new URL(`${announced.base_url}/mcp`);
-const app = announced.clients.find(({ name }) => name === 'Command line')!;
-
-function transportOf(agent: Agent): StreamableHTTPClientTransport {
+async function transportOf(agent: Agent): Promise<StreamableHTTPClientTransport> {
+  const { URL_OF_TOOLS } = await started();
   return new StreamableHTTPClientTransport(URL_OF_TOOLS, { authProvider: agent });
 }
 
-const registered = {
-  client_id: app.client_id,
-  client_secret: app.client_secret,
-  issuer: announced.base_url,
-};
-for (const [what, appName, given] of [
-  ['a registered agent', app.name, registered],
-  ['an agent that nobody registered', '“Agent”', undefined],
+for (const [what, appName, isRegistered] of [
+  ['a registered agent', 'Command line', true],
+  ['an agent that nobody registered', '“Agent”', false],
 ] as const) {
   test.serial(
     `${what} gets from the URL of the endpoint to a renamed school, until the user disconnects it`,
     async (t) => {
+      const { app, registered, URL_OF_TOOLS, announced } = await started();
       const agent = new Agent(app.redirect_uris[0]!, {
         metadata: { token_endpoint_auth_method: 'none' },
-        registered: given,
+        registered: isRegistered ? registered : undefined,
       });
       const options = { versionNegotiation: { mode: 'auto' as const } };
-      const first = transportOf(agent);
+      const first = await transportOf(agent);
       await t.throwsAsync(new Client({ name: 'agent', version: '1' }, options).connect(first), {
         instanceOf: UnauthorizedError,
       });
@@ -50,11 +54,12 @@ for (const [what, appName, given] of [
       const login = await browser.open(agent.authorizationUrl!);
       let page = await signIn(browser, login, user.login, user.password);
       t.true(page.text.includes('Larkfield schools for agents'));
-      page = await browser.follow(await browser.submit(page, 'Authorize'));
+      const all = page.answersOf('Authorize').find(({ label }) => label === 'All')!;
+      page = await browser.follow(await browser.submit(page, 'Authorize', { [all.name]: all.value }));
       await first.finishAuth((page.location ?? page.url).searchParams);
 
       const client = new Client({ name: 'agent', version: '1' }, options);
-      await client.connect(transportOf(agent));
+      await client.connect(await transportOf(agent));
       t.is(client.getNegotiatedProtocolVersion(), '2026-07-28');
       const { tools } = await client.listTools();
       t.deepEqual(
@@ -73,7 +78,7 @@ for (const [what, appName, given] of [
       t.like(renamed.structuredContent, { id: school!.id, name: `Harbour School of ${appName}` });
 
       const apps = await browser.open(new URL(`${announced.base_url}/account/apps`));
-      const link = /href="([^"]+\/disconnect)"/.exec(apps.html)![1]!;
+      const link = /href="([^"]+apps\/[^/"]+\/revoke)"/.exec(apps.html)![1]!;
       const question = await browser.open(new URL(link, apps.url));
       t.is(question.heading, `Disconnect ${appName} ?`);
       await browser.submit(question, 'Disconnect');

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { createHost } from '../../examples/embed.ts';
 import { Browser } from '../harness/browser.ts';
@@ -7,17 +7,22 @@ import type { RunningServer } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-let platform!: RunningServer;
-const host = await serve(async (origin) => {
-  const { app, auth } = await createHost(origin);
-  platform = platformOf(auth as never, { origin, path: '' });
-  return listenerOf(app);
+const started = shared(async (stack) => {
+  let platform!: RunningServer;
+  const host = stack.use(
+    await serve(async (origin) => {
+      const { app, auth } = await createHost(origin);
+      platform = platformOf(auth as never, { origin, path: '' });
+      return listenerOf(app);
+    }),
+  );
+  return { host, platform };
 });
 
-test.after.always(() => host[Symbol.asyncDispose]());
-
 test('users log in once, on the host’s page, and the client calls the API for them', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
@@ -32,6 +37,7 @@ test('users log in once, on the host’s page, and the client calls the API for 
 });
 
 test("the host's routes, 404 and error handler are unchanged", async (t) => {
+  const { host } = await started();
   t.is(await (await fetch(`${host.origin}/oauth/custom`)).text(), 'A route of the host, below /oauth.');
   t.is((await fetch(`${host.origin}/nowhere`)).status, 404);
   const broken = await postJson(`${host.origin}/login`, '{');
@@ -40,6 +46,7 @@ test("the host's routes, 404 and error handler are unchanged", async (t) => {
 });
 
 test('the host’s login page redirects to its own origin only', async (t) => {
+  const { host } = await started();
   for (const target of [
     'https://evil.example/',
     '//evil.example',

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { createSchool } from '../../examples/own-pages.ts';
 import { Browser } from '../harness/browser.ts';
@@ -6,21 +6,27 @@ import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, listenerOf, platformOf } from '../harness/platform.ts';
 import type { RunningServer, RegisteredApp } from '../harness/platform.ts';
 import { serve } from '../harness/serve.ts';
+import { shared } from '../harness/shared.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 
-let platform!: RunningServer;
-const school = await serve(async (origin) => {
-  const { app, auth } = await createSchool(origin);
-  platform = platformOf(auth as never, { origin, path: '' });
-  app.silent = true;
-  return listenerOf(app);
+const started = shared(async (stack) => {
+  let platform!: RunningServer;
+  stack.use(
+    await serve(async (origin) => {
+      const { app, auth } = await createSchool(origin);
+      platform = platformOf(auth as never, { origin, path: '' });
+      app.silent = true;
+      return listenerOf(app);
+    }),
+  );
+  return { platform };
 });
-test.after.always(() => school[Symbol.asyncDispose]());
 
 async function begin(
   name = 'Reports',
   scope = 'schools:read',
 ): Promise<{ browser: Browser; page: Page; app: RegisteredApp }> {
+  const { platform } = await started();
   const app = await platform.registerApp({ name });
   const browser = new Browser();
   return { app, browser, page: await browser.open(authorizeUrl(platform, app, { scope })) };
@@ -29,6 +35,7 @@ async function begin(
 const ANN = { login: 'ann@school.example', password: 'correct horse' };
 
 test('users sign in and authorize on the app’s own pages', async (t) => {
+  const { platform } = await started();
   const { app, browser, page } = await begin();
   t.is(page.heading, 'Sign in');
   const again = await browser.submit(page, 'Sign in', { ...ANN, password: 'wrong' });
@@ -44,13 +51,14 @@ test('users sign in and authorize on the app’s own pages', async (t) => {
 });
 
 test('a scope that the user unchecks is not granted', async (t) => {
+  const { platform } = await started();
   for (const [form, granted] of [
-    ['scope=profile', 'schools:read profile'],
+    ['scope-0=profile', 'schools:read profile'],
     ['', 'schools:read'],
   ]) {
     const { app, browser, page } = await begin('Reports', 'schools:read profile');
     const consent = await browser.follow(await browser.submit(page, 'Sign in', ANN));
-    t.regex(consent.html, /<input type="checkbox" name="scope" value="profile" checked> See your name/);
+    t.regex(consent.html, /<input type="checkbox" name="scope-0" value="profile" checked> See your name/);
     const answer = await browser.post(consent.actionOf('Allow'), new URLSearchParams(form));
     const { location } = await browser.follow(answer);
     const { body } = await exchangeCode(platform, app, location?.searchParams.get('code'));
@@ -73,11 +81,13 @@ test('the name of a client is escaped, and forms of other sites are refused', as
 
   const foreign = await browser.post(page.actionOf('Sign in'), new URLSearchParams(ANN), {
     origin: 'https://evil.example',
+    'sec-fetch-site': 'cross-site',
   });
   t.is(foreign.status, 403);
 });
 
 test('errors have a page, also for an unknown interaction', async (t) => {
+  const { platform } = await started();
   const { page } = await begin();
   const forged = page.url.href.replace(/.{6}$/, 'forged');
   t.not(forged, page.url.href);

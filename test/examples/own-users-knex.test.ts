@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import knex from 'knex';
 import { issueToken } from 'koa-gatehouse/testing';
 
@@ -8,23 +8,30 @@ import { like } from '../harness/like.ts';
 import { listenerOf } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
+import { shared } from '../harness/shared.ts';
 
 const database = knex({
   client: 'better-sqlite3',
   connection: { filename: ':memory:' },
   useNullAsDefault: true,
 });
-await createPeopleTable(database);
+const started = shared(async () => {
+  await createPeopleTable(database);
+  const id = await addPerson(database, ann);
+  return { id };
+});
+
 const ann = { name: 'Ann', email: 'Ann@school.example', password: 'correct horse', role: 'teacher' };
-const id = await addPerson(database, ann);
+
 test.after.always(() => database.destroy());
 
 test('users are found in the table', async (t) => {
+  const { id } = await started();
   const users = knexUsers(database);
   const user = { id, name: 'Ann', email: 'ann@school.example' };
-  t.deepEqual(await users.authenticate(' ANN@school.example ', 'correct horse'), user);
-  t.is(await users.authenticate('ann@school.example', 'Correct horse'), undefined);
-  t.is(await users.authenticate('bob@school.example', 'correct horse'), undefined);
+  t.deepEqual(await users.verifyPassword?.(' ANN@school.example ', 'correct horse'), user);
+  t.is(await users.verifyPassword?.('ann@school.example', 'Correct horse'), undefined);
+  t.is(await users.verifyPassword?.('bob@school.example', 'correct horse'), undefined);
   t.deepEqual(await users.find(id), user);
   t.is(await users.find('unknown'), undefined);
   t.deepEqual(await users.roles!(user), ['teacher']);
@@ -33,6 +40,7 @@ test('users are found in the table', async (t) => {
 });
 
 test("a user signs in, and the token has the permissions of the user's role", async (t) => {
+  const { id } = await started();
   let auth!: Awaited<ReturnType<typeof createSchool>>['auth'];
   await using school = await serve(async (origin) => {
     const made = await createSchool(origin, database);

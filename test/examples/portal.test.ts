@@ -1,20 +1,23 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { signIn } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 import { serveExample } from './served-example.ts';
 
-const example = await serveExample();
-const { announced } = example;
-const portal = `${announced.base_url}/portal`;
-
-test.after.always(async () => example[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const example = stack.use(await serveExample());
+  const { announced } = example;
+  const portal = `${announced.base_url}/portal`;
+  return { example, announced, portal };
+});
 
 async function connect(browser: Browser, login: string, choice = 'Authorize'): Promise<Page> {
+  const { announced, portal } = await started();
   const { password } = announced.users.find((user) => user.login === login)!;
   const start = await browser.open(portal);
   const [, link = ''] = /href="([^"]+)">Connect</.exec(start.html) ?? [];
@@ -23,6 +26,7 @@ async function connect(browser: Browser, login: string, choice = 'Authorize'): P
 }
 
 test('a user connects the portal, views schools, refreshes the token and disconnects; a form of another site does not', async (t) => {
+  const { portal } = await started();
   const browser = new Browser();
   const connected = await connect(browser, 'ruth@platform.example');
   t.is(connected.heading, 'Hello, Ruth Lindgren');
@@ -62,6 +66,7 @@ test('a user who denies is not connected, and the page says that this is possibl
 });
 
 test('a response with an unknown state connects no account', async (t) => {
+  const { portal, announced } = await started();
   const browser = new Browser();
   await browser.get(`${portal}/connect`);
   const answer = { code: 'stolen', state: 'guessed', iss: announced.base_url };
@@ -70,6 +75,7 @@ test('a response with an unknown state connects no account', async (t) => {
 });
 
 test('the portal’s cookie is SameSite=Lax and HttpOnly', async (t) => {
+  const { portal } = await started();
   const browser = new Browser();
   await connect(browser, 'ruth@platform.example');
   const { value: _, ...cookie } = browser.cookies.find(({ name }) => name === 'partner_portal')!;
@@ -79,6 +85,7 @@ test('the portal’s cookie is SameSite=Lax and HttpOnly', async (t) => {
 });
 
 test('only the owner can read the file with the portal’s secret', async (t) => {
+  const { example, announced } = await started();
   const file = join(example.dataDirectory, 'partner-portal.json');
   t.is((await stat(file)).mode & 0o777, 0o600);
   const { clientSecret } = JSON.parse(await readFile(file, 'utf8'));

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import * as openid from 'openid-client';
 
 import { readSettings } from '../../examples/server/settings.ts';
@@ -7,16 +7,19 @@ import { makeKeyPair } from '../harness/client-keys.ts';
 import { pkce } from '../harness/pkce.ts';
 import { signIn } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
+import { shared } from '../harness/shared.ts';
 import { serveExample } from './served-example.ts';
 import { authorizeUrl, clientOf } from './tokens.ts';
 
-const example = await serveExample();
-const { base_url: url, clients, users } = example.announced;
-const [ada] = users;
+const started = shared(async (stack) => {
+  const example = stack.use(await serveExample());
+  const { base_url: url, clients, users } = example.announced;
+  const [ada] = users;
+  return { example, url, clients, users, ada };
+});
 
-test.after.always(async () => example[Symbol.asyncDispose]());
-
-test('what is announced is all that scripts need', (t) => {
+test('what is announced is all that scripts need', async (t) => {
+  const { example, url, users, clients } = await started();
   t.deepEqual(Object.keys(example.announced), ['base_url', 'users', 'clients']);
   t.regex(url, /^http:\/\/localhost:\d+$/);
   t.deepEqual(
@@ -46,6 +49,7 @@ test('what is announced is all that scripts need', (t) => {
 });
 
 async function api(resource: string, token: unknown) {
+  const { url } = await started();
   const { body } = await send(`${url}/api/v1/${resource}`, {
     headers: { authorization: `Bearer ${String(token)}` },
   });
@@ -53,6 +57,7 @@ async function api(resource: string, token: unknown) {
 }
 
 test('client credentials: a token, no refresh token, and the schools', async (t) => {
+  const { example, url } = await started();
   const { client_id, client_secret } = clientOf(example.announced, 'Nightly import');
   const request = { grant_type: 'client_credentials', client_id, client_secret, scope: '' };
   const { body, status } = await postJson(`${url}/oauth/token`, request);
@@ -63,6 +68,7 @@ test('client credentials: a token, no refresh token, and the schools', async (t)
 });
 
 test('the public app redeems its code with PKCE and without a secret', async (t) => {
+  const { example, ada, url } = await started();
   const app = clientOf(example.announced, 'Browser app');
   const { parameters, verifier } = pkce();
   const browser = new Browser();
@@ -82,6 +88,7 @@ test('the public app redeems its code with PKCE and without a secret', async (t)
 });
 
 test('a developer gives an app a key, and openid-client authenticates with it', async (t) => {
+  const { example, url, ada } = await started();
   const { client_id: id } = clientOf(example.announced, 'Status monitor');
   const { privateKey, publicJwk } = await makeKeyPair('key-1', 'Ed25519');
   const browser = new Browser();
@@ -100,11 +107,14 @@ test('a developer gives an app a key, and openid-client authenticates with it', 
 });
 
 test('the start page, the health endpoints and the 404 page', async (t) => {
+  const { url } = await started();
   const browser = new Browser();
   t.is((await browser.get(`${url}/`)).heading, 'A small school platform');
   t.is((await browser.get(`${url}/nowhere`)).heading, 'Page not found');
   const code = await browser.get(`${url}/code?code=%3Cb%3E`);
   t.true(code.html.includes('&lt;b&gt;'));
+  const none = await browser.get(`${url}/code?error=invalid_scope&error_description=%3Cb%3E`);
+  t.regex(none.html, /<code>invalid_scope<\/code>.*&lt;b&gt;/s);
   for (const path of ['/livez', '/readyz']) t.deepEqual((await send(url + path)).body, { status: 'pass' });
   const missing = await send(`${url}/api/v2/schools`);
   t.is(missing.status, 404);
@@ -112,6 +122,7 @@ test('the start page, the health endpoints and the 404 page', async (t) => {
 });
 
 test('the metrics are served on this machine only', async (t) => {
+  const { url } = await started();
   const { status, text } = await send(`${url}/metrics`);
   t.is(status, 200);
   t.regex(text, /^gatehouse_requests_in_progress \d+$/m);
@@ -128,6 +139,7 @@ test('the metrics are served on this machine only', async (t) => {
 });
 
 test('the pages are in the language of the browser, and so are the names of the scopes', async (t) => {
+  const { example, ada } = await started();
   const asked = authorizeUrl(example.announced, clientOf(example.announced, 'Command line'), {
     scope: 'schools:read',
     ui_locales: 'de',

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { createService } from '../../examples/service.ts';
 import { serve } from '../harness/serve.ts';

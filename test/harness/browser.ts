@@ -162,21 +162,31 @@ export class Page {
 
   /** The check boxes outside of the form of a button that belong to it, each with the text of its label. */
   boxesOf(button: string): readonly { name: string; value: string; label: string; isChecked: boolean }[] {
+    return this.#inputsOf(button, 'checkbox');
+  }
+
+  #inputsOf(button: string, type: 'checkbox' | 'radio'): ReturnType<Page['boxesOf']> {
     const id = attribute(this.#formOf(button).form, 'id');
-    return [...this.html.matchAll(/<input type="checkbox"([^>]*)>/g)]
+    return [...this.html.matchAll(new RegExp(`<input type="${type}"([^>]*)>`, 'g'))]
       .map(([, attributes = '']) => attributes)
       .filter((attributes) => id !== undefined && attribute(attributes, 'form') === id)
       .map((attributes) => {
         const name = attribute(attributes, 'name') ?? '';
-        const label = new RegExp(`<label for="${name}">([\\s\\S]*?)</label>`).exec(this.html)?.[1] ?? '';
+        const field = attribute(attributes, 'id') ?? name;
+        const label = new RegExp(`<label for="${field}">([\\s\\S]*?)</label>`).exec(this.html)?.[1] ?? '';
         const value = decode(attribute(attributes, 'value') ?? '');
         return { name, value, label: text(label), isChecked: / checked\b/.test(attributes) };
       });
   }
 
   checkedBoxes(button: string): Record<string, string> {
-    const checked = this.boxesOf(button).filter(({ isChecked }) => isChecked);
+    const checked = [...this.boxesOf(button), ...this.answersOf(button)].filter(({ isChecked }) => isChecked);
     return Object.fromEntries(checked.map(({ name, value }) => [name, value]));
+  }
+
+  /** The same of the radio buttons. */
+  answersOf(button: string): ReturnType<Page['boxesOf']> {
+    return this.#inputsOf(button, 'radio');
   }
 
   actionOf(button: string): URL {

@@ -20,7 +20,8 @@ export function png(
   ]);
 }
 
-function chunk(type: string, data: Buffer): Buffer {
+/** A part of a PNG. */
+export function chunk(type: string, data: Buffer): Buffer {
   const content = Buffer.concat([Buffer.from(type, 'latin1'), data]);
   const [length, checksum] = [Buffer.alloc(4), Buffer.alloc(4)];
   length.writeUInt32BE(data.length);

@@ -6,13 +6,12 @@ import type {
   Gate,
   Logger,
   OpenIdOptions,
-  OptionTypes,
   User,
   UserStore,
-  WithPersonalTokens,
 } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
+import type { WithPersonalTokens } from 'koa-gatehouse/types';
 import Koa from 'koa';
 import type { RequestListener } from 'node:http';
 
@@ -34,8 +33,13 @@ export interface Person extends User {
   readonly roles?: readonly string[];
 }
 
+/** Users whose passwords are checked here. */
+export type PasswordStore = UserStore<Person> & Required<Pick<UserStore<Person>, 'verifyPassword'>>;
+
+type People = PasswordStore & { readonly all: Person[] };
+
 /** Three users: one with the permission to view schools, one without permissions, one with a role. */
-export function people(): UserStore<Person> & { readonly all: Person[] } {
+export function people(): People {
   const all: Person[] = [
     {
       id: '1',
@@ -56,7 +60,7 @@ export function people(): UserStore<Person> & { readonly all: Person[] } {
   ];
   return {
     all,
-    authenticate: async (login, password) =>
+    verifyPassword: async (login, password) =>
       all.find((one) => one.email === login && one.password === password),
     find: async (id) => all.find((one) => one.id === id),
     permissions: async (user) => user.permissions,
@@ -109,7 +113,7 @@ export interface Platform extends AsyncDisposable {
   url(path: string): URL;
   readonly reach: (url: URL) => URL;
   /** With the members of features that a test switches on. */
-  readonly auth: AuthServer<Permission, 'registrar', Person> & WithPersonalTokens;
+  readonly auth: AuthServer<typeof gate, Person> & WithPersonalTokens;
   readonly users: ReturnType<typeof people>;
   readonly logger: ReturnType<typeof recordingLogger>;
   /** Registers an app with the authorization code grant and one redirect URI. */
@@ -151,10 +155,14 @@ export interface TokenAnswer {
 
 /** The options of a platform. */
 export interface PlatformOptions extends Partial<AuthServerOptions<Permission, 'registrar', Person>> {
-  /** The feature `openid()`, with its options, and `login.authentication`. */
+  /** The feature `openid()`, with its options, and `login.authenticationContext`. */
   readonly openid?:
     | boolean
-    | (OpenIdOptions<Person> & Pick<OptionTypes.LoginOptions<Person>, 'authentication'>);
+    | (OpenIdOptions<Person> &
+        Pick<
+          NonNullable<AuthServerOptions<Permission, 'registrar', Person>['login']>,
+          'authenticationContext'
+        >);
 }
 
 /** The options of a server, for those of a platform. */
@@ -165,10 +173,10 @@ async function withOpenId({
   if (asked === false) return given;
   // On demand, so that the other tests run without the folder of the feature.
   const { openid } = await import('koa-gatehouse');
-  const { authentication, ...options }: Exclude<typeof asked, boolean> = asked === true ? {} : asked;
+  const { authenticationContext, ...options }: Exclude<typeof asked, boolean> = asked === true ? {} : asked;
   return {
     ...given,
-    ...(authentication && { login: { ...given.login, authentication } }),
+    ...(authenticationContext && { login: { ...given.login, authenticationContext } }),
     features: [...(given.features ?? []), openid(options as OpenIdOptions)],
   };
 }
@@ -339,7 +347,7 @@ export async function signOut(platform: Pick<Platform, 'url'>, browser: Browser)
 
 /** Disconnects the first app on the page of connected apps. */
 export async function disconnect(browser: Browser, apps: Page): Promise<Page> {
-  const link = /href="([^"]+\/disconnect)"/.exec(apps.html)?.[1];
+  const link = /href="([^"]+apps\/[^/"]+\/revoke)"/.exec(apps.html)?.[1];
   if (link === undefined) throw new Error(`No app to disconnect: ${apps.text}`);
   return browser.submit(await browser.open(new URL(link, apps.url)), 'Disconnect');
 }

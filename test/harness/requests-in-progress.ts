@@ -1,7 +1,9 @@
 import { createMetrics } from 'koa-gatehouse/metrics';
-import type { Metrics, ObservedServer } from 'koa-gatehouse/metrics';
+import type { Metrics } from 'koa-gatehouse/metrics';
 
 import { until } from './until.ts';
+
+type ObservedServer = Parameters<typeof createMetrics>[0];
 
 const metricsOf = new WeakMap<ObservedServer, Metrics>();
 

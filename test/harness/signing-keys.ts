@@ -1,5 +1,4 @@
-import type { SigningKey } from 'koa-gatehouse';
-
+import type { SigningKey } from 'koa-gatehouse/types';
 import { passTime } from './clock.ts';
 import type { Platform } from './platform.ts';
 
@@ -10,8 +9,8 @@ const OF_UNKNOWN_KEY = [{ alg: 'ES256', typ: 'at+jwt', kid: 'unknown' }, {}, 'si
 
 /** Rotates the signing key of a server, and lets the time pass after which the new one signs: see {@link passTime}. */
 export async function rotateSigningKey({ api, auth }: Pick<Platform, 'api' | 'auth'>): Promise<SigningKey> {
-  const { id } = await auth.keys.rotate({ after: '30 seconds' });
+  const { id } = await auth.signingKeys.rotate({ after: '30 seconds' });
   passTime(31);
   await api('/identity', OF_UNKNOWN_KEY);
-  return auth.keys.list().find((key) => key.id === id)!;
+  return auth.signingKeys.list().find((key) => key.id === id)!;
 }

@@ -1,9 +1,9 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
-import { arrivingBodyOf, createArrivingBodies } from '../../lib/http/arriving-bodies.ts';
+import { createArrivingBodies } from '../../lib/http/arriving-bodies.ts';
 
 const CAPACITY = 1_000_000;
 
@@ -17,16 +17,13 @@ function chunked(): IncomingMessage {
 test('what a client sends after its request has ended takes no memory from the bodies of others', (t) => {
   const bodies = createArrivingBodies({ timeout: 30, capacity: CAPACITY });
   for (let count = 0; count < 3; count += 1) {
-    const request = chunked();
-    const end = bodies.track(request)!;
-    const body = arrivingBodyOf(request)!;
+    const body = bodies.track(chunked())!;
     t.is(body.reserve(CAPACITY), undefined);
-    t.is(end(), 'ended');
+    t.is(bodies.end(body), 'ended');
     t.is(body.reserve(100_000), undefined);
   }
-  const request = chunked();
-  const end = bodies.track(request)!;
-  t.is(arrivingBodyOf(request)!.reserve(CAPACITY), undefined);
-  t.is(arrivingBodyOf(request)!.reserve(1), 'too large');
-  end();
+  const body = bodies.track(chunked())!;
+  t.is(body.reserve(CAPACITY), undefined);
+  t.is(body.reserve(1), 'too large');
+  bodies.end(body);
 });

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { bodyParser } from '@koa/bodyparser';
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 import type { Context, Middleware } from 'koa';

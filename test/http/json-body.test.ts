@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 
 import { bodyParser } from '@koa/bodyparser';
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
@@ -101,7 +101,7 @@ const parsers: Record<string, () => Middleware> = {
 };
 
 for (const [name, parser] of Object.entries(parsers)) {
-  test(`works behind ${name} of the host`, async (t) => {
+  test(`JSON is read behind ${name} of the host`, async (t) => {
     const url = await serve(t, parser(), answerJson);
     t.deepEqual(await post(url, '{"a":["ü"]}'), { status: 200, value: { a: ['ü'] } });
     t.deepEqual(await post(url, undefined, {}), { status: 200, value: 'nothing' });

@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 
 import { isPublicAddress } from '../../lib/http/address.ts';

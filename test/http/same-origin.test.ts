@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { Context } from 'koa';
 import { GatehouseError } from '../../lib/errors.ts';
 import { requireSameOrigin } from '../../lib/http/headers.ts';

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { ann, asked, fakeFlow, reports } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
@@ -73,6 +73,109 @@ test('a user without email is shown by name, without name by id; the target as a
     t.true(page.text.includes(`Signed in as ${name}`));
     t.true(page.html.includes(`<dd><bdi>${shown}</bdi></dd>`), redirectUri);
   }
+});
+
+const READ = asked({
+  name: 'read',
+  description: 'See your schools',
+  tools: ['List schools'],
+  readOnly: true,
+});
+const WRITE = asked({
+  name: 'write',
+  description: 'Change your schools',
+  optional: true,
+  tools: ['Rename a school', 'Create a school'],
+});
+
+test('without scopes, the page lists what the user may do, in its language and at which API', async (t) => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const permissions = names.map((name) => ({ name, description: `Do ${name}` }));
+  const resource = { resource: 'https://api.example', name: 'https://api.example' };
+  const site = await servePages(t, fakeFlow({ consent: { permissions, resource } }), {
+    brand: { name: 'Acme' },
+    text: { 'permission.a': 'Do the first' },
+  });
+  const { html, text } = await site.get(PAGE);
+  t.regex(html, /<section class="caution access" aria-labelledby="access">/);
+  t.regex(text, /with the permissions that you have\. Do the first Do b Do c Do d Do e 2 more Do f Do g/);
+  t.regex(text, /Access to an API without a name: https:\/\/api\.example/);
+});
+
+test('where agents may write: three answers, and each scope with its tools', async (t) => {
+  for (const checked of [true, false]) {
+    const scopes = [READ, { ...WRITE, checked }];
+    const { html, text } = await (await servePages(t, fakeFlow({ consent: { scopes } }))).get(PAGE);
+    t.regex(text, /What may it do\? Only look All Choose/);
+    t.regex(text, /To look See your schools List schools/);
+    t.regex(text, /To change something Change your schools Rename a school, Create a school/);
+    const radios = Array.from(html.matchAll(/<input type="radio"[^>]*value="([^"]*)"([^>]*)>/g), (found) => [
+      found[1],
+      / checked/.test(found[2]!),
+    ]);
+    t.deepEqual(radios, [
+      ['read', false],
+      ['read write', checked],
+      ['', false],
+    ]);
+  }
+  const many = { ...WRITE, tools: ['a', 'b', 'c', 'd', 'e', 'f'] };
+  const { text } = await (await servePages(t, fakeFlow({ consent: { scopes: [READ, many] } }))).get(PAGE);
+  t.regex(text, /6 tools a, b, c, d, e, f/);
+});
+
+test('there are no answers where nothing changes, where there is nothing to look at, or without tools', async (t) => {
+  for (const scopes of [
+    [READ],
+    [WRITE],
+    [
+      { ...READ, tools: [] },
+      { ...WRITE, tools: [] },
+    ],
+  ]) {
+    const { html } = await (await servePages(t, fakeFlow({ consent: { scopes } }))).get(PAGE);
+    t.false(html.includes('type="radio"'));
+  }
+});
+
+test('an answer grants the scopes of its value, and the last one those whose boxes are checked', async (t) => {
+  const scopes = [READ, WRITE];
+  for (const [form, granted] of [
+    [{ access: 'read' }, 'read'],
+    [{ access: 'read write' }, 'read write'],
+    // A box that was checked before another answer was chosen.
+    [{ access: 'read', 'scope-0': 'write' }, 'read'],
+    [{ access: '', 'scope-0': 'write' }, 'write'],
+    [{}, ''],
+  ] as const) {
+    const flow = fakeFlow({ consent: { scopes } });
+    await (await servePages(t, flow)).post(`${PAGE}/consent`, form);
+    t.deepEqual(flow.calls, [`consent consent ${granted}`.trim()], JSON.stringify(form));
+  }
+});
+
+test('the page says who has registered the app, how long it has access, and why users are asked again', async (t) => {
+  const ofDocument = { id: 'https://agent.example/client.json', source: 'metadata_document' } as const;
+  const day = 86_400;
+  for (const [client, consent, said] of [
+    [{}, {}, /Registered By Acme .*keeps this access for 90 days at most\./],
+    [{ ownerId: 'dora' }, { lifetime: 365 * day }, /By a user of Acme .*for 1 year at most\./],
+    [{ source: 'dynamic' }, { lifetime: 500 * day }, /By the app itself .*for 500 days at most\./],
+    [
+      ofDocument,
+      { lifetime: 3600 },
+      /By nobody: it describes itself at agent\.example .*for 1 hour at most\./,
+    ],
+  ] as const) {
+    const flow = fakeFlow({ consent: { ...consent, client: { ...reports, ...client } } });
+    const { text } = await (await servePages(t, flow)).get(PAGE);
+    t.regex(text, said);
+    t.false(text.includes('You are asked each time'));
+  }
+  const onDevice = fakeFlow({ flow: { accountPath: '/account/apps' }, consent: { remembered: false } });
+  const { text } = await (await servePages(t, onDevice)).get(PAGE);
+  t.regex(text, /You are asked each time: the app is on this device, where other programs could pass/);
+  t.regex(text, /You can disconnect it at any time under “Connected apps”\./);
 });
 
 test('names of clients and users are escaped', async (t) => {

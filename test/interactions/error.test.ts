@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { fakeFlow } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 

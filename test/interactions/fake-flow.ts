@@ -1,13 +1,19 @@
 import type {
+  AuthorizedApps,
   Client,
-  Interaction,
+  ConsentForm,
   InteractionFlow,
   InteractionScope,
   User,
 } from '../../lib/contracts/index.ts';
+import type { FlowParts } from '../../lib/contracts/bundled-pages.ts';
 import { InteractionExpiredError } from '../../lib/errors.ts';
 import { clientKindsOf, clientSourcesOf } from '../../lib/features/known.ts';
+import { createFlow } from '../../lib/login/flow.ts';
+import type { FlowSteps } from '../../lib/login/flow.ts';
+import type { OpenInteraction } from '../../lib/contracts/browser-request.ts';
 import { completeClient } from '../harness/client.ts';
+import { recordingLogger } from '../harness/platform.ts';
 
 export const ann: User = { id: 'u1', name: 'Ann Lee', email: 'ann@school.example' };
 
@@ -21,103 +27,154 @@ export const reports: Client = completeClient({
 export function asked(
   scope: Pick<InteractionScope, 'name' | 'description'> & Partial<InteractionScope>,
 ): InteractionScope {
-  return { aboutUser: false, optional: false, consented: false, ...scope };
+  const { optional = false } = scope;
+  return {
+    aboutUser: false,
+    optional,
+    field: optional ? 'scope-0' : undefined,
+    checked: optional,
+    consented: false,
+    tools: [],
+    readOnly: false,
+    ...scope,
+  };
 }
 
+/** The flow of pages whose steps are recorded. */
 export interface FakeFlow extends InteractionFlow {
-  /** The calls of the pages, in order, such as `login u1`. */
+  /** The steps that the pages have taken, in order, such as `login u1`. */
   readonly calls: string[];
+}
+
+/** What an open interaction of a test is. */
+interface FakeInteraction {
+  readonly client?: Client;
+  readonly redirectUri?: string;
+  readonly loginHint?: string | undefined;
+  readonly uiLocales?: readonly string[] | undefined;
+}
+
+/** The steps and the parts that a test can replace. */
+export interface FakeSteps extends Partial<FlowParts> {
+  readonly verifyPassword?: FlowSteps['verifyPassword'];
+  readonly skipLogin?: () => Promise<string | undefined>;
+  readonly currentUser?: () => Promise<User | undefined>;
+  readonly loginUrl?: (path: string) => string;
+  readonly authorizedApps?: () => AuthorizedApps;
 }
 
 /** A flow with two open interactions, `/oauth/interaction/login` and `/oauth/interaction/consent`. */
 export function fakeFlow(
   change: {
-    flow?: Partial<InteractionFlow>;
-    login?: Partial<Interaction>;
-    consent?: Partial<Interaction>;
+    flow?: FakeSteps;
+    login?: FakeInteraction;
+    consent?: FakeInteraction & Partial<Omit<ConsentForm, 'kind' | 'client' | 'redirectUri'>>;
   } = {},
 ): FakeFlow {
-  const basePath = change.flow?.basePath ?? '';
-  const common = {
-    client: reports,
-    resource: undefined,
-    scopes: [],
-    limited: false,
-    redirectUri: 'https://reports.example/callback?from=gatehouse',
-    loginHint: undefined,
-    uiLocales: undefined,
-    canSwitchUser: true,
-  };
-  const open = new Map<string, Interaction>([
-    [
-      'login',
-      {
-        ...common,
-        uid: 'login',
-        prompt: 'login',
-        user: undefined,
-        action: `${basePath}/oauth/interaction/login`,
-        ...change.login,
-      },
-    ],
-    [
-      'consent',
-      {
-        ...common,
-        uid: 'consent',
-        prompt: 'consent',
-        user: ann,
-        action: `${basePath}/oauth/interaction/consent`,
-        ...change.consent,
-      },
-    ],
-  ]);
+  const {
+    verifyPassword,
+    skipLogin,
+    currentUser = async () => ann,
+    loginUrl,
+    authorizedApps,
+    ...parts
+  } = change.flow ?? {};
+  const { basePath = '' } = parts;
   const calls: string[] = [];
   const goTo = (step: string): string => {
     calls.push(step);
     return `${basePath}/oauth/authorize/${step.split(' ')[0]}`;
   };
-  return {
-    calls,
-    basePath,
+  const made: FlowSteps = {
+    checksPasswords: true,
+    sessionIdOf: async () => undefined,
+    userSessions: () => ({
+      list: async () => ({ sessions: [], moreSessions: false }),
+      end: async () => false,
+      endOthers: async () => {},
+    }),
+    steps: {
+      async open(_ctx, uid) {
+        if (uid !== 'login' && uid !== 'consent') throw new InteractionExpiredError();
+        return openInteraction(uid, change[uid]);
+      },
+      pathOf: (uid) => `${basePath}/oauth/interaction/${uid}`,
+      skipLogin: async () => skipLogin?.(),
+      login: async (_ctx, { uid }, user) => goTo(`login ${uid} ${user.id}`),
+      describeConsent: async () => ({
+        user: ann,
+        resource: undefined,
+        scopes: undefined,
+        permissions: [],
+        lifetime: 90 * 86_400,
+        remembered: true,
+        canSwitchUser: true,
+        ...change.consent,
+      }),
+      consent: async (_ctx, { uid }, chosen) => goTo(['consent', uid, ...chosen].join(' ')),
+      deny: async (_ctx, { uid }) => goTo(`deny ${uid}`),
+      switchUser: async (_ctx, { uid }) => goTo(`switch ${uid}`),
+    },
+    verifyPassword:
+      verifyPassword ??
+      (async (_ctx, login, password) => {
+        calls.push(`verifyPassword ${login}`);
+        return login === ann.email && password === ' right, blanks and all ' ? ann : undefined;
+      }),
+    sessions: {
+      currentUser,
+      loginUrl:
+        loginUrl ??
+        ((path) => `${basePath}/oauth/login?${new URLSearchParams({ return_to: path }).toString()}`),
+      pathHere: (path) => (/^\/(?![/\\])/.test(path) ? path : undefined),
+      async logout() {
+        calls.push('logout');
+        return { hostSessionContinues: false };
+      },
+    },
+    async logIn(_ctx, user) {
+      calls.push(`logIn ${user.id}`);
+    },
+    userToSignOut: currentUser,
+    logoutRequest: undefined,
+    logger: recordingLogger(),
+    findLogo: async () => undefined,
+    authorizedApps:
+      authorizedApps ??
+      (() => ({
+        list: async () => [],
+        revoke: async () => false,
+        revokeGrant: async () => false,
+      })),
+  };
+  const site: FlowParts = {
     origin: 'https://platform.example',
-    find: async (_ctx, uid) => {
-      const interaction = open.get(uid);
-      if (!interaction) throw new InteractionExpiredError();
-      return interaction;
-    },
-    authenticate: async (_ctx, login, password) => {
-      calls.push(`authenticate ${login}`);
-      return login === ann.email && password === ' right, blanks and all ' ? ann : undefined;
-    },
-    login: async (_ctx, { uid }, user) => goTo(`login ${uid} ${user.id}`),
-    consent: async (_ctx, { uid }, chosen = []) => goTo(['consent', uid, ...chosen].join(' ')),
-    deny: async (_ctx, { uid }) => goTo(`deny ${uid}`),
-    switchUser: async (_ctx, { uid }) => goTo(`switch ${uid}`),
-    refused: () => 'request-1',
-    skipLogin: async () => undefined,
-    currentUser: async () => ann,
-    loginUrl: (path) => `${basePath}/oauth/login?${new URLSearchParams({ return_to: path }).toString()}`,
-    pathHere: (path) => (/^\/(?![/\\])/.test(path) ? path : undefined),
-    signIn: async (_ctx, user) => {
-      calls.push(`signIn ${user.id}`);
-    },
-    userToSignOut: async (ctx) => (change.flow?.currentUser ? change.flow.currentUser(ctx) : ann),
-    logout: async () => {
-      calls.push('logout');
-      return { hostSessionContinues: false };
-    },
+    basePath,
+    accountPath: undefined,
+    sessionsPath: undefined,
+    apis: new Map(),
     clientKinds: clientKindsOf([]),
     clientSources: clientSourcesOf([]),
     features: [],
-    accountPath: undefined,
-    logo: async () => undefined,
-    apiUrl: undefined,
-    authorizedApps: () => ({
-      list: async () => [],
-      disconnect: async () => false,
-      endConnection: async () => false,
-    }),
-    ...change.flow,
+    ...parts,
+  };
+  return { ...createFlow(site, made), calls };
+}
+
+function openInteraction(
+  prompt: 'login' | 'consent',
+  { client = reports, loginHint, redirectUri, uiLocales }: FakeInteraction = {},
+): OpenInteraction {
+  const parameters = {
+    redirect_uri: redirectUri ?? 'https://reports.example/callback?from=gatehouse',
+    ...(loginHint !== undefined && { login_hint: loginHint }),
+    ...(uiLocales && { ui_locales: uiLocales.join(' ') }),
+  };
+  return {
+    uid: prompt,
+    request: { prompt, reasons: [], parameters },
+    stored: { client, secrets: [], sequence: 0 },
+    userId: undefined,
+    sequence: undefined,
   };
 }

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { pages } from 'koa-gatehouse/interactions';
 import { placeholders } from '../../interactions/text.ts';
 import { de } from '../../interactions/text/de.ts';
@@ -99,15 +99,14 @@ test('error pages follow Accept-Language; details for developers are in English'
 
 test('dates and numbers have the format of the language', async (t) => {
   const connection = {
-    limited: false,
     client: reports,
-    scopes: [],
+    scopes: undefined,
     resources: [],
     createdAt: 1_777_766_400,
     lastUsedAt: undefined,
-    tools: [{ name: 'rename_school', at: 1_777_800_000_000 }],
-    connections: [],
-    hasMoreConnections: false,
+    tools: [{ name: 'rename_school', at: 1_777_800_000 }],
+    grants: [],
+    moreGrants: false,
   };
   for (const [count, english, german] of [
     [1, 'One app can use your Acme account.', 'Eine App kann auf Ihr Konto bei Acme zugreifen.'],
@@ -116,8 +115,8 @@ test('dates and numbers have the format of the language', async (t) => {
   ] as const) {
     const apps = {
       list: async () => Array.from({ length: count }, () => connection),
-      disconnect: async () => false,
-      endConnection: async () => false,
+      revoke: async () => false,
+      revokeGrant: async () => false,
     };
     const told = {
       clientId: reports.id,
@@ -129,7 +128,7 @@ test('dates and numbers have the format of the language', async (t) => {
     const flow = {
       accountPath: '/account/apps',
       authorizedApps: () => apps,
-      features: [openIdPages({ logoutRequest: async () => undefined, logouts })],
+      features: [openIdPages(logouts)],
     };
     const site = await servePages(t, fakeFlow({ flow }), BOTH);
     for (const [language, ...said] of [
@@ -137,13 +136,15 @@ test('dates and numbers have the format of the language', async (t) => {
         'en',
         english,
         'Authorized May 3, 2026',
+        'Dates are in UTC.',
         'What it did lately: rename_school May 3, 2026, 09:20 UTC',
         'Told of your logout on May 3, 2026, 10:20 UTC',
       ],
       [
         'de',
         german,
-        'Erlaubt am 03.05.2026',
+        'Erlaubt am 3. Mai 2026',
+        'Datumsangaben sind in UTC.',
         'Was sie zuletzt getan hat: rename_school 3. Mai 2026, 09:20 UTC',
         'Über Ihre Abmeldung informiert am 3. Mai 2026, 10:20 UTC',
       ],
@@ -173,7 +174,7 @@ test('texts and descriptions of scopes may be set per language', async (t) => {
 });
 
 test('each German text has the placeholders and the final punctuation of the English text', (t) => {
-  t.deepEqual(Object.keys(de), Object.keys(en));
+  t.deepEqual(Object.keys(de), Object.keys(en), 'interactions/text/de.ts has the order of en.ts');
   for (const [key, english] of Object.entries(en)) {
     const german = de[key as keyof typeof en];
     t.is(placeholders(german), placeholders(english), key);

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { TooManyAttemptsError } from '../../lib/errors.ts';
 import { fakeFlow, reports } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
@@ -68,7 +68,7 @@ test('the right password redirects; whitespace around the email is removed, in t
   const page = await site.post(`${PAGE}/login`, { ...RIGHT, login: ' ann@school.example ' });
   t.is(page.status, 303);
   t.is(page.headers.get('location'), '/oauth/authorize/login');
-  t.deepEqual(flow.calls, ['authenticate ann@school.example', 'login login u1']);
+  t.deepEqual(flow.calls, ['verifyPassword ann@school.example', 'login login u1']);
 });
 
 test('a wrong password: the email is kept, the password is not, and the error does not say which was wrong', async (t) => {
@@ -97,8 +97,8 @@ test('after too many attempts the page says when to try again, in minutes or sec
     [90, 'Try again in 90 seconds.'],
     [1, 'Try again in 1 second.'],
   ] as const) {
-    const authenticate = async (): Promise<never> => Promise.reject(new TooManyAttemptsError(seconds));
-    const site = await servePages(t, fakeFlow({ flow: { authenticate } }));
+    const verifyPassword = async (): Promise<never> => Promise.reject(new TooManyAttemptsError(seconds));
+    const site = await servePages(t, fakeFlow({ flow: { verifyPassword } }));
     const page = await site.post(`${PAGE}/login`, { ...RIGHT, password: 'wrong-one' });
     t.is(page.status, 429);
     t.is(page.headers.get('retry-after'), String(seconds));
@@ -162,13 +162,17 @@ test('a form of an earlier prompt, or of an unknown interaction, is 400 and says
     t.true(page.text.includes('This sign-in is no longer open'), path);
     t.true(page.text.includes('Go back to the app and start again.'), path);
   }
+  // A form that belongs to nothing is not read, however long it is.
+  const long = { ...RIGHT, password: 'a'.repeat(20_000) };
+  for (const path of ['gone/login', 'consent/login', 'login/consent'])
+    t.is((await site.post(`/oauth/interaction/${path}`, long)).status, 400, path);
   t.deepEqual(flow.calls, []);
 });
 
 test('an unexpected error is passed on', async (t) => {
   const broken = new TypeError('The user store is broken.');
-  const authenticate = async (): Promise<never> => Promise.reject(broken);
-  const site = await servePages(t, fakeFlow({ flow: { authenticate } }));
+  const verifyPassword = async (): Promise<never> => Promise.reject(broken);
+  const site = await servePages(t, fakeFlow({ flow: { verifyPassword } }));
   const page = await site.post(`${PAGE}/login`, RIGHT);
   t.deepEqual([page.status, page.html], [500, 'Internal Server Error']);
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { pages } from 'koa-gatehouse/interactions';
 import { ConfigError } from '../../lib/errors.ts';
 import { fakeFlow } from './fake-flow.ts';

@@ -1,11 +1,11 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { fakeFlow } from './fake-flow.ts';
-import type { FakeFlow } from './fake-flow.ts';
+import type { FakeFlow, FakeSteps } from './fake-flow.ts';
 import { servePages } from './serve-pages.ts';
 
 const RIGHT = { login: 'ann@school.example', password: ' right, blanks and all ' };
 
-function signedOutFlow(change: Partial<FakeFlow> = {}): FakeFlow {
+function signedOutFlow(change: FakeSteps = {}): FakeFlow {
   return fakeFlow({ flow: { currentUser: async () => undefined, ...change } });
 }
 
@@ -26,7 +26,7 @@ test('the page outside an authorization names the platform, and keeps the return
   t.true(wrong.text.includes('There is a problem Email or password is incorrect.'));
   t.true(wrong.html.includes(`action="${address}"`));
   t.false(wrong.html.includes('wrong-one'));
-  t.deepEqual(flow.calls, ['authenticate ann@school.example']);
+  t.deepEqual(flow.calls, ['verifyPassword ann@school.example']);
 });
 
 test('the right password signs in and redirects to the return path', async (t) => {
@@ -44,7 +44,7 @@ test('the right password signs in and redirects to the return path', async (t) =
     t.is(page.headers.get('location'), location, query);
     t.is(page.headers.get('cache-control'), 'no-store');
   }
-  t.deepEqual(flow.calls.slice(0, 2), ['authenticate ann@school.example', 'signIn u1']);
+  t.deepEqual(flow.calls.slice(0, 2), ['verifyPassword ann@school.example', 'logIn u1']);
   const withoutPaths = await servePages(t, signedOutFlow());
   t.is((await withoutPaths.post('/oauth/login', RIGHT)).headers.get('location'), '/');
 });
@@ -64,16 +64,15 @@ test('a signed-in user is redirected, and one of a host with a login page is red
 
 test('the header of a signed-in user has links to the other pages; login and consent have none', async (t) => {
   const paths = { accountPath: '/account/apps' };
-  const page = async (flow: Partial<FakeFlow>, path = '/oauth/logout'): Promise<string> =>
+  const page = async (flow: FakeSteps, path = '/oauth/logout'): Promise<string> =>
     (await (await servePages(t, fakeFlow({ flow }))).get(path)).html;
-  const withLink = (path: string | undefined): Partial<FakeFlow> => ({
+  const withLink = (path: string | undefined): FakeSteps => ({
     ...paths,
     features: [
       {
         views: {},
         texts: { en: { 'page.reports': 'Your reports' }, de: { 'page.reports': 'Ihre Berichte' } },
         link: async () => (path === undefined ? undefined : { path, text: 'page.reports' }),
-        addRoutes() {},
       },
     ],
   });
@@ -104,6 +103,7 @@ test('the page of the logout asks before it ends the session, and the button end
   t.is(page.status, 200);
   t.true(page.text.includes('Sign out of Acme? You are signed in as ann@school.example.'));
   t.regex(page.html, /<form method="post" action="\/oauth\/logout">/);
+  t.regex(page.html, /<a class="button" href="\/">Stay signed in<\/a>/);
   t.regex(page.headers.get('content-security-policy') ?? '', /; form-action 'self'$/);
   t.deepEqual(flow.calls, []);
   const done = await site.post('/oauth/logout');

@@ -2,14 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import { escapeHtml, pages } from 'koa-gatehouse/interactions';
-import type { OwnViews } from 'koa-gatehouse/interactions';
 import { send } from '../harness/requests.ts';
 import { fakeFlow, reports } from './fake-flow.ts';
 import { serve } from './serve.ts';
 import { servePages } from './serve-pages.ts';
+import type { OwnViews } from '../../interactions/views.ts';
 
 const brand = { name: 'Acme' };
 const ODD = { ...reports, name: '<b>"Reports" & \'co\'</b>' };
@@ -63,7 +63,7 @@ test('the layout and partials can be replaced, and others added', async (t) => {
 
 test('a function replaces the bundled view of its name', async (t) => {
   const views: OwnViews = {
-    consent: (page) => `<p>${escapeHtml(page.destination)}: ${page.scopes.length}</p>`,
+    consent: (page) => `<p>${escapeHtml(page.destination)}: ${page.scopes?.length ?? 0}</p>`,
     notice: (page) => page.details.map(({ value }) => `<p>${escapeHtml(value)}</p>`).join(''),
     layout: (page) => `<title>${escapeHtml(page.title)}</title>${page.body}`,
     login: undefined,
@@ -92,7 +92,7 @@ test('the style sheet of the brand is the last one on every page, under the same
   }
 });
 
-test('invalid options are a ConfigError', (t) => {
+test('invalid options of views are a ConfigError', (t) => {
   const wrong = folderWith(t, { 'logn.ejs': '' });
   const broken = folderWith(t, { 'login.ejs': '<% if ( { %>' });
   const empty = folderWith(t, {});

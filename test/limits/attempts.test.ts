@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { passTime, stopClock } from '../harness/clock.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';

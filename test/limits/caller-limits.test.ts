@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { AttemptStore, CallerLimiter, ReservedAttempts } from '../../lib/contracts/index.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { hash } from 'bcryptjs';
 import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { passTime } from '../harness/clock.ts';
 import { authorize } from '../harness/platform.ts';
@@ -7,23 +7,28 @@ import { pkce } from '../harness/pkce.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { asClient, REFUSED_GRANT } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { startLimited, tally, times } from './platform.ts';
 
-// The limit holds also with `limits.attempts: false`.
-const server = await startLimited({ limits: { attempts: false } });
-const { platform } = server;
-const app = await platform.registerApp({ firstParty: true });
-const other = await platform.registerApp({ firstParty: true });
-const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
-test.after.always(() => server[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  // The limit holds also with `limits.attempts: false`.
+  const server = stack.use(await startLimited({ limits: { attempts: false } }));
+  const { platform } = server;
+  const app = await platform.registerApp({ firstParty: true });
+  const other = await platform.registerApp({ firstParty: true });
+  const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
+  return { server, platform, app, other, publicApp };
+});
 
 async function start(by: RegisteredApp): Promise<{ code: string; code_verifier: string }> {
+  const { platform } = await started();
   const { parameters, verifier } = pkce();
   const code = (await authorize(platform, by, { parameters })).get('code')!;
   return { code, code_verifier: verifier };
 }
 
 async function redeem(by: RegisteredApp, fields: Record<string, string>): Promise<Answer> {
+  const { platform } = await started();
   const grant = { grant_type: 'authorization_code', redirect_uri: by.redirectUri, ...asClient(by) };
   return postForm(platform.url('/oauth/token'), { ...grant, ...fields });
 }
@@ -34,6 +39,7 @@ function guess(): { code_verifier: string } {
 }
 
 test.serial('after nine wrong verifiers the right one works, after ten it does not', async (t) => {
+  const { publicApp, app } = await started();
   for (const by of [publicApp, app]) {
     for (const [wrong, status] of [
       [9, 200],
@@ -54,6 +60,7 @@ test.serial('after nine wrong verifiers the right one works, after ten it does n
 test.serial(
   'wrong redirect URIs count too, other errors of a request and other clients do not',
   async (t) => {
+    const { app, publicApp, other } = await started();
     for (const [by, attacker, fields, status] of [
       [app, app, { redirect_uri: 'https://reports.example/other' }, 400],
       [publicApp, publicApp, { resource: 'https://elsewhere.example' }, 200],
@@ -69,6 +76,7 @@ test.serial(
 );
 
 test.serial('wrong redirect URIs end a code without a challenge too', async (t) => {
+  const { platform, app } = await started();
   for (const [wrong, status] of [
     [9, 200],
     [10, 400],
@@ -80,6 +88,7 @@ test.serial('wrong redirect URIs end a code without a challenge too', async (t) 
 });
 
 test.serial('thirty concurrent wrong verifiers end the code, and none of them gets a token', async (t) => {
+  const { publicApp } = await started();
   const right = await start(publicApp);
   const answers = await Promise.all(
     Array.from({ length: 30 }, async () => redeem(publicApp, { ...right, ...guess() })),
@@ -91,6 +100,7 @@ test.serial('thirty concurrent wrong verifiers end the code, and none of them ge
 test.serial(
   'a success is not counted, and when a wrong verifier cannot be counted the response is 503',
   async (t) => {
+    const { publicApp, server } = await started();
     const right = await start(publicApp);
     server.broken.add('attempts.count');
     t.is((await redeem(publicApp, { ...right, ...guess() })).status, 503);

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages as bundledPages } from 'koa-gatehouse/interactions';
@@ -21,7 +21,7 @@ const unaware: AuthServerOptions['interactions'] = (flow) => ({
   ...bundledPages()(flow),
   async middleware(ctx, next) {
     if (ctx.path !== '/oauth/login') return next();
-    ctx.body = { user: await flow.authenticate(ctx, ANN.login, 'wrong') };
+    ctx.body = { user: await flow.verifyPassword(ctx, ANN.login, 'wrong') };
     return undefined;
   },
 });
@@ -110,16 +110,16 @@ test('of fifty concurrent wrong passwords on two nodes five are checked', async 
 test('fifty concurrent right passwords all succeed', async (t) => {
   const users = people();
   let inProgress = 0;
-  const authenticate: typeof users.authenticate = async (login, password) => {
+  const verifyPassword: typeof users.verifyPassword = async (login, password) => {
     inProgress += 1;
     // Long enough for all of them to arrive meanwhile.
     await wait(100);
     t.true(inProgress <= 8);
     inProgress -= 1;
-    return users.authenticate(login, password);
+    return users.verifyPassword(login, password);
   };
   await using server = await startLimited({
-    users: { ...users, authenticate },
+    users: { ...users, verifyPassword },
     limits: { attempts: { login: { perAddress: 8 } } },
   });
   const pages = await Promise.all(
@@ -246,11 +246,11 @@ test('while the storage is unreachable no password is checked; a right one succe
 test('an error of the user store does not count as an attempt', async (t) => {
   const users = people();
   let isBroken = true;
-  const authenticate: typeof users.authenticate = async (login, password) => {
+  const verifyPassword: typeof users.verifyPassword = async (login, password) => {
     if (isBroken) throw new Error('the directory is unreachable');
-    return users.authenticate(login, password);
+    return users.verifyPassword(login, password);
   };
-  await using server = await startLimited({ users: { ...users, authenticate } });
+  await using server = await startLimited({ users: { ...users, verifyPassword } });
   t.deepEqual(new Set(await times(8, async () => server.signIn(WRONG))), new Set([500]));
   isBroken = false;
   t.deepEqual(await times(6, async () => server.signIn(WRONG)), FIVE);

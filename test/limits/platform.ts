@@ -41,10 +41,10 @@ export async function startLimited(
     {
       users: {
         ...users,
-        async authenticate(login, password) {
+        async verifyPassword(login, password) {
           asked.push(login);
           await wait(5);
-          return users.authenticate(login, password);
+          return users.verifyPassword(login, password);
         },
       },
       ...options,

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { TooManyAttemptsError } from '../../lib/errors.ts';
 import { createRemoteWaits } from '../../lib/limits/remote-waits.ts';
@@ -31,7 +31,7 @@ for (const [what, expected, requests, placeOf] of [
   ['from unknown addresses', 10, 1000, from((index) => ({ address: `x${index}` }))],
 ] as const) {
   test(`${expected} requests wait ${what}, and as many again afterwards`, async (t) => {
-    const waits = createRemoteWaits({ requests });
+    const waits = createRemoteWaits({ concurrency: requests });
     for (let round = 0; round < 2; round += 1) {
       const { promise, resolve } = Promise.withResolvers<void>();
       const waiting = Array.from({ length: 300 }, async (_, index) =>
@@ -47,7 +47,7 @@ for (const [what, expected, requests, placeOf] of [
 }
 
 test('one address leaves places for others, for the same URL too', async (t) => {
-  const waits = createRemoteWaits({ requests: 1000 });
+  const waits = createRemoteWaits({ concurrency: 1000 });
   const { promise, resolve } = Promise.withResolvers<void>();
   const place = { url: urlOf(0), address: '192.0.2.1' };
   const waiting = Array.from({ length: 20 }, async () => waits.wait(place, () => promise));
@@ -61,7 +61,7 @@ const fail = (): never => {
 };
 
 test('a read that fails leaves its place', async (t) => {
-  const waits = createRemoteWaits({ requests: 1 });
+  const waits = createRemoteWaits({ concurrency: 1 });
   const place = { url: urlOf(0), address: '192.0.2.1' };
   await t.throwsAsync(
     waits.wait(place, () => Promise.reject(new Error('down'))),

@@ -1,3 +1,5 @@
+import type { RequestListener } from 'node:http';
+
 import type { ExecutionContext } from 'ava';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { VersionNegotiationMode } from '@modelcontextprotocol/client';
@@ -6,7 +8,6 @@ import { ActionError, createApiRouter, createAuthServer, defineAction, defineGat
 import type { Action, AuthServer, AuthServerOptions, Gate, Storage, User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
-import type { McpEndpointOptions } from 'koa-gatehouse/mcp';
 import { pages } from 'koa-gatehouse/interactions';
 import { z } from 'zod';
 
@@ -144,7 +145,7 @@ export interface AgentServer {
   readonly origin: string;
   /** The URL of the endpoint. */
   readonly url: string;
-  readonly auth: AuthServer<Permission, string, Person>;
+  readonly auth: AuthServer<typeof gate, Person>;
   readonly person: Person;
   readonly schools: Schools;
   readonly logger: ReturnType<typeof recordingLogger>;
@@ -170,6 +171,28 @@ export function toolOf(run: () => unknown): Schools {
   return { all: new Map(), ran: [], actions: [action] };
 }
 
+type EndpointOptions = Partial<
+  Omit<Parameters<typeof createMcpEndpoint<Permission, User>>[0], 'auth' | 'actions' | 'resource'>
+>;
+
+/** Makes the app of an agent server. */
+export type AgentApp = (parts: {
+  readonly auth: AgentServer['auth'];
+  readonly actions: readonly Action<Permission>[];
+  /** What the test gives of the options of the endpoint. */
+  readonly given: EndpointOptions;
+}) => Promise<RequestListener>;
+
+const koaApp: AgentApp = async ({ auth, actions, given }) => {
+  const app = new Koa();
+  app.silent = true;
+  app.use(auth.middleware());
+  app.use(await createMcpEndpoint({ auth, actions, ...given }));
+  const { limits = {} } = given;
+  app.use(createApiRouter({ auth, actions, limits }).routes());
+  return listenerOf(app);
+};
+
 /** Starts a server with an API and its tools until the test ends. */
 export async function startAgentServer(
   t: ExecutionContext,
@@ -177,22 +200,26 @@ export async function startAgentServer(
     schools = createSchools(),
     storage = memoryStorage(),
     options = {},
+    app = koaApp,
+    create = createAuthServer,
     ...given
   }: {
     schools?: Schools;
     storage?: Storage;
+    app?: AgentApp;
+    create?: typeof createAuthServer;
     options?: Pick<AuthServerOptions, 'features' | 'limits' | 'tokens'>;
-  } & Partial<Omit<McpEndpointOptions<Permission>, 'auth' | 'actions' | 'resource'>> = {},
+  } & EndpointOptions = {},
 ): Promise<AgentServer> {
   const person: Person = { id: 'ann', name: 'Ann', email: 'ann@school.example', permissions: ALL };
   const logger = recordingLogger();
   let auth!: AgentServer['auth'];
   const served = await serve(async (origin) => {
     await storage.migrate();
-    auth = await createAuthServer({
+    auth = await create({
       issuer: origin,
       users: {
-        authenticate: async (_login, password) => (password === 'correct horse' ? person : undefined),
+        verifyPassword: async (_login, password) => (password === 'correct horse' ? person : undefined),
         find: async (id) => (id === person.id ? person : undefined),
         permissions: async (user) => user.permissions,
       },
@@ -204,13 +231,7 @@ export async function startAgentServer(
       logger,
       ...options,
     });
-    const app = new Koa();
-    app.silent = true;
-    app.use(auth.middleware());
-    app.use(await createMcpEndpoint({ auth, actions: schools.actions, ...given }));
-    const { limits = {} } = given;
-    app.use(createApiRouter({ auth, actions: schools.actions, limits }).routes());
-    return listenerOf(app);
+    return app({ auth, actions: schools.actions, given });
   });
   t.teardown(async () => {
     await served[Symbol.asyncDispose]();
@@ -231,7 +252,7 @@ export async function startAgentServer(
     logger,
     clientId: client.id,
     token: async (scopes = Object.keys(SCOPES)) =>
-      auth.issueToken({ client: client.id, user: person.id, resource: url, scopes }),
+      auth.issueToken({ clientId: client.id, userId: person.id, resource: url, scopes }),
   };
 }
 
@@ -324,7 +345,7 @@ export async function createOverHttp(
   input: object,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
-  const authorization = `Bearer ${await auth.issueToken({ client: clientId, user: person.id })}`;
+  const authorization = `Bearer ${await auth.issueToken({ clientId, userId: person.id })}`;
   const url = `${origin}/api/v1/actions/school/create-school-action`;
   return postJson(url, input, { authorization, ...headers });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { like } from '../harness/like.ts';
 import { callTool, createOverHttp, startAgentServer } from './agents.ts';

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { ActionError } from 'koa-gatehouse';
 
@@ -8,7 +8,7 @@ import { callTool, connect, createOverHttp, message, post, startAgentServer, too
 const MINUTE = '1 minute';
 
 test('calls over the limit of their action are 429, and are counted together with the runs of the API', async (t) => {
-  const limits = { action: { requests: 2, per: MINUTE } } as const;
+  const limits = { action: { requests: 2, window: MINUTE } } as const;
   const server = await startAgentServer(t, { limits });
   const token = await server.token();
   const create = async (name: string) => callTool(server, token, 'create_school', { input: { name } });
@@ -33,7 +33,7 @@ test('calls over the limit of their action are 429, and are counted together wit
 });
 
 test('the messages of a user are limited, whatever they are', async (t) => {
-  const server = await startAgentServer(t, { limits: { user: { requests: 3, per: MINUTE } } });
+  const server = await startAgentServer(t, { limits: { user: { requests: 3, window: MINUTE } } });
   const token = await server.token();
   const client = await connect(t, server, token);
   await client.listTools();
@@ -43,7 +43,7 @@ test('the messages of a user are limited, whatever they are', async (t) => {
   t.is(refused.headers.get('ratelimit-policy'), '"user";q=3;w=60');
 });
 
-test('messages count as requests: over limits.requests they are 503, and close() waits for those that run', async (t) => {
+test('messages count as requests: over limits.concurrency they are 503, and close() waits for those that run', async (t) => {
   const began = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   const schools = toolOf(async () => {
@@ -51,7 +51,7 @@ test('messages count as requests: over limits.requests they are 503, and close()
     await released.promise;
     return 'done';
   });
-  const server = await startAgentServer(t, { schools, options: { limits: { requests: 1 } } });
+  const server = await startAgentServer(t, { schools, options: { limits: { concurrency: 1 } } });
   const token = await server.token();
   const running = callTool(server, token, 'school_try');
   await began.promise;

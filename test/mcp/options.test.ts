@@ -1,5 +1,5 @@
 import { agents } from 'koa-gatehouse';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { ConfigError, createAuthServer, defineAction } from 'koa-gatehouse';
 import type { Action, AuthServer, AuthServerOptions, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -19,10 +19,10 @@ async function serverWith(
     storage = memoryStorage(),
     ...more
   }: { storage?: Storage } & Pick<AuthServerOptions, 'features' | 'logger'> = {},
-): Promise<AuthServer<Permission>> {
+): Promise<AuthServer<typeof gate>> {
   return createAuthServer({
     issuer,
-    users: { authenticate: async () => undefined, find: async () => undefined },
+    users: { verifyPassword: async () => undefined, find: async () => undefined },
     storage,
     interactions: () => ({ middleware: async () => {}, error: async () => {} }),
     gate,
@@ -108,7 +108,7 @@ test('a wrong option is a ConfigError that names it', async (t) => {
     ],
     ['path', path, 'mcp'],
     ['path', path, '/mcp/'],
-    ['bodyLimit', 'give a whole number of at least 1', 0],
+    ['maxBodyBytes', 'give a whole number of at least 1', 0],
     ['version', 'give a text, or leave it out', ''],
     ['instructions', 'give a text, or leave it out', 5],
     ['origins', 'give an array of strings', 'https://app.example'],
@@ -120,7 +120,7 @@ test('a wrong option is a ConfigError that names it', async (t) => {
     ],
     [
       'host',
-      'there is no such option; did you mean hosts? The options are auth, actions, path, resource, limits, bodyLimit, origins, hosts, instructions, version',
+      'there is no such option; did you mean hosts? The options are auth, actions, path, resource, limits, maxBodyBytes, origins, hosts, instructions, version',
       'a',
     ],
     ['auth', 'pass the server that createAuthServer() resolved to', {}],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
@@ -83,13 +83,13 @@ test('the user sees on the page of connected apps which tools an agent has calle
   await callTool(server, token, 'rename_school', { id: '1', input: { name: 'Dale School' } });
   await callTool(server, token, 'rename_school', { id: '2', input: { name: 'Moor School' } });
   const page = await browser.open(list);
-  t.regex(page.text, /What it did lately: rename_school [^_]+ UTC school_list [^_]+ UTC$/);
+  t.regex(page.text, /What it did lately: rename_school [^_]+ UTC school_list [^_]+ UTC Dates are in UTC\.$/);
 
   // More than are read: what it has changed is still there.
   for (let count = 0; count < 200; count += 1) await callTool(server, token, 'school_list');
   t.regex(
     (await browser.open(list)).text,
-    /What it did lately: school_list [^_]+ UTC rename_school [^_]+ UTC$/,
+    /What it did lately: school_list [^_]+ UTC rename_school [^_]+ UTC Dates are in UTC\.$/,
   );
 
   await disconnect(browser, page);

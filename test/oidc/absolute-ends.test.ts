@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';

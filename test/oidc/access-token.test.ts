@@ -2,52 +2,70 @@ import { createPublicKey, createSecretKey, randomUUID } from 'node:crypto';
 
 import { SignJWT, decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK } from 'jose';
 import type { JWK } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const storage = memoryStorage();
-const platform = await startPlatform({ storage });
-const app = await platform.registerApp({ firstParty: true });
-const service = await platform.registerService(['view_schools']);
-const before = Math.floor(Date.now() / 1000);
-const { body: ofUser } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
-const after = Date.now() / 1000;
-const { body: ofClient } = await requestClientToken(platform, service);
-const published = (await send(`${platform.origin}/oauth/jwks`)).body?.['keys'] as JWK[];
-// The key of the server, so that the tests below show the other checks and not only that of the signature.
-const [stored] = await storage.keys.list('token');
-const privateKey = await importJWK(JSON.parse(stored!.material) as JWK, 'ES256');
-test.after.always(() => platform[Symbol.asyncDispose]());
-
-const claims = decodeJwt(ofUser.access_token);
-const header = { alg: 'ES256', typ: 'at+jwt', kid: published[0]!.kid! };
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ storage }));
+  const app = await platform.registerApp({ firstParty: true });
+  const service = await platform.registerService(['view_schools']);
+  const before = Math.floor(Date.now() / 1000);
+  const { body: ofUser } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
+  const issued = { before, after: Date.now() / 1000 };
+  const { body: ofClient } = await requestClientToken(platform, service);
+  const published = (await send(`${platform.origin}/oauth/jwks`)).body?.['keys'] as JWK[];
+  // The key of the server, so that the tests below show the other checks and not only that of the signature.
+  const [stored] = await storage.keys.list('token');
+  const privateKey = await importJWK(JSON.parse(stored!.material) as JWK, 'ES256');
+  const claims = decodeJwt(ofUser.access_token);
+  const header = { alg: 'ES256', typ: 'at+jwt', kid: published[0]!.kid! };
+  const CHALLENGE = `Bearer realm="${platform.origin}", error="invalid_token", error_description="`;
+  return {
+    platform,
+    app,
+    service,
+    issued,
+    ofUser,
+    ofClient,
+    published,
+    privateKey,
+    claims,
+    header,
+    CHALLENGE,
+  };
+});
 
 async function sign(
   changes: Record<string, unknown> = {},
   headerChanges: Readonly<Record<string, unknown>> = {},
-  key: Parameters<SignJWT['sign']>[0] = privateKey,
+  key?: Parameters<SignJWT['sign']>[0],
 ): Promise<string> {
+  const { privateKey, claims, header } = await started();
   const payload = Object.fromEntries(
     Object.entries({ ...claims, ...changes }).filter(([, value]) => value !== undefined),
   );
   // `crit` may only name what the library knows, or is told that it knows.
   const options = headerChanges['crit'] ? { crit: { x: true } } : {};
-  return new SignJWT(payload).setProtectedHeader({ ...header, ...headerChanges }).sign(key, options);
+  return new SignJWT(payload)
+    .setProtectedHeader({ ...header, ...headerChanges })
+    .sign(key ?? privateKey, options);
 }
 
 async function answerTo(token: string): Promise<{ status: number; code: unknown; challenge: string }> {
+  const { platform } = await started();
   const { status, body, headers } = await platform.api('/identity', token);
   return { status, code: body['code'], challenge: String(headers.get('www-authenticate')) };
 }
 
-const CHALLENGE = `Bearer realm="${platform.origin}", error="invalid_token", error_description="`;
-
 async function isRefused(token: string): Promise<boolean> {
+  const { CHALLENGE } = await started();
   const { status, code, challenge } = await answerTo(token);
   return (
     status === 401 && /^token_(invalid|malformed)$/.test(String(code)) && challenge.startsWith(CHALLENGE)
@@ -55,6 +73,7 @@ async function isRefused(token: string): Promise<boolean> {
 }
 
 test.serial('a token is accepted for a year, plus the tolerance for clocks', async (t) => {
+  const { platform, app, CHALLENGE } = await started();
   const { body } = await runCodeFlow(platform, app);
   passTime(31_536_000 - 10);
   t.teardown(() => passTime(-31_536_020));
@@ -67,7 +86,8 @@ test.serial('a token is accepted for a year, plus the tolerance for clocks', asy
   });
 });
 
-test('a token of a user has the claims of RFC 9068 and principal "user"', (t) => {
+test('a token of a user has the claims of RFC 9068 and principal "user"', async (t) => {
+  const { issued, ofUser, header, platform, app } = await started();
   t.deepEqual(decodeProtectedHeader(ofUser.access_token), header);
   const { iat, exp, jti, grant_id: grantId, ...rest } = decodeJwt(ofUser.access_token);
   t.deepEqual(rest, {
@@ -80,12 +100,13 @@ test('a token of a user has the claims of RFC 9068 and principal "user"', (t) =>
   });
   t.is(exp! - iat!, 31_536_000);
   t.is(exp! - iat!, ofUser.expires_in);
-  t.true(iat! >= before && iat! <= after);
+  t.true(iat! >= issued.before && iat! <= issued.after);
   t.regex(jti!, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
   t.regex(grantId as string, /^[\w-]{36}$/);
 });
 
-test('a token of a client has the claims of RFC 9068 and principal "client"', (t) => {
+test('a token of a client has the claims of RFC 9068 and principal "client"', async (t) => {
+  const { service, ofClient, platform } = await started();
   const { id } = service.client;
   const { iat: _iat, exp: _exp, jti: _jti, ...rest } = decodeJwt(ofClient.access_token);
   t.deepEqual(rest, {
@@ -97,7 +118,8 @@ test('a token of a client has the claims of RFC 9068 and principal "client"', (t
   });
 });
 
-test('published keys have no private members, and a kid each', (t) => {
+test('published keys have no private members, and a kid each', async (t) => {
+  const { published } = await started();
   t.is(published.length, 1);
   t.deepEqual(Object.keys(published[0]!).toSorted(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
   t.like(published[0], { kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig' });
@@ -122,6 +144,7 @@ test('signingAlgorithm makes RS256 and EdDSA keys and tokens', async (t) => {
 });
 
 test('the algorithm none is refused, in any spelling', async (t) => {
+  const { ofUser, header } = await started();
   const [, payload, ownSignature] = ofUser.access_token.split('.');
   for (const alg of ['none', 'nOnE', '', undefined, null, []]) {
     const head = Buffer.from(JSON.stringify({ ...header, alg })).toString('base64url');
@@ -132,6 +155,7 @@ test('the algorithm none is refused, in any spelling', async (t) => {
 });
 
 test('an HMAC with the public key as secret is refused', async (t) => {
+  const { published } = await started();
   const [jwk] = published;
   const key = createPublicKey({ key: jwk as never, format: 'jwk' });
   for (const secret of [
@@ -174,6 +198,7 @@ test('other values of typ, crit and kid are refused', async (t) => {
 });
 
 test('wrong and missing claims are refused', async (t) => {
+  const { platform } = await started();
   const now = Math.floor(Date.now() / 1000);
   t.is((await answerTo(await sign())).status, 200, 'the key is right');
   for (const [claim, ...values] of [
@@ -200,6 +225,7 @@ test('a token of a user or a client that does not exist is refused with token_ho
 });
 
 test('a token with one changed character is refused', async (t) => {
+  const { ofClient } = await started();
   const token = ofClient.access_token;
   for (let index = 0; index < token.length; index += 31) {
     const other = token[index] === 'A' ? 'B' : 'A';
@@ -213,6 +239,7 @@ test('a token with one changed character is refused', async (t) => {
 });
 
 test('a token with missing or additional parts, or parts of another token, is refused', async (t) => {
+  const { ofUser, ofClient } = await started();
   const [head, payload, signature] = ofUser.access_token.split('.');
   const [, otherPayload, otherSignature] = ofClient.access_token.split('.');
   for (const token of [
@@ -236,6 +263,7 @@ test('a token with missing or additional parts, or parts of another token, is re
 });
 
 test('other credentials are refused as bearer tokens', async (t) => {
+  const { platform, app, ofUser, service, claims } = await started();
   const code = (await authorize(platform, app)).get('code')!;
   for (const credential of [
     ofUser.refresh_token,
@@ -251,6 +279,7 @@ test('other credentials are refused as bearer tokens', async (t) => {
 });
 
 test('a client and a user with the same id are kept apart', async (t) => {
+  const { platform, app, service } = await started();
   const cleo = { person: 'cleo@school.example', password: 'open sesame' };
   const ofCleo = (await runCodeFlow(platform, app, cleo)).body.access_token;
   const [secret] = (await storage.clients.find(service.client.id))!.secrets;
@@ -271,11 +300,11 @@ test('a client and a user with the same id are kept apart', async (t) => {
   t.like((await platform.api('/identity', ofCleo)).body['data'], { type: 'user', id });
   t.is((await platform.api('/schools', ofCleo)).status, 200);
 
-  await platform.auth.revoke({ user: id });
+  await platform.auth.revoke({ userId: id });
   t.is((await answerTo(ofCleo)).status, 401);
   t.is((await answerTo(body.access_token)).status, 200, "revoking the user leaves the client's token alone");
   const again = (await runCodeFlow(platform, app, cleo)).body.access_token;
-  await platform.auth.revoke({ client: id });
+  await platform.auth.revoke({ clientId: id });
   t.is((await answerTo(body.access_token)).status, 401);
   t.is((await answerTo(again)).status, 200, 'and the other way round');
 });

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { AuditRecord } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -80,7 +80,7 @@ test('audit events and log lines contain no credential and no text of a request'
   const ofService = await requestClientToken(own, { client: service.client, secret: rotated.value });
   await requestClientToken(own, service);
   const cookies = [...signedOut.cookies, ...browser.cookies].map(({ value }) => value);
-  await own.auth.keys.rotate();
+  await own.auth.signingKeys.rotate();
   await own.auth.clients.delete(service.client.id);
   await browser.post(own.url('/oauth/logout'), new URLSearchParams());
 

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
-import type { AuditEventType, AuditRecord } from 'koa-gatehouse';
+import test from '../harness/test.ts';
+import type { AuditRecord } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
@@ -10,14 +10,19 @@ import type { RegisteredApp } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { breakable } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
+import type { AuditEventType } from '../../lib/contracts/audit.ts';
 
-const platform = await startPlatform();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  return { platform };
+});
 
 const HERE = { address: '127.0.0.1' };
 
 /** The audit events of a client but those of its registration, oldest first, without ids and times. */
 async function eventsOf({ client }: Pick<RegisteredApp, 'client'>): Promise<object[]> {
+  const { platform } = await started();
   const records = await platform.auth.audit.list({ clientId: client.id, limit: 200 });
   return records
     .toReversed()
@@ -27,6 +32,7 @@ async function eventsOf({ client }: Pick<RegisteredApp, 'client'>): Promise<obje
 
 /** The events of a type that listeners receive during a call. */
 async function eventsDuring(type: AuditEventType, act: () => Promise<unknown>): Promise<AuditRecord[]> {
+  const { platform } = await started();
   const records: AuditRecord[] = [];
   const stop = platform.auth.events.on('*', (record) => {
     if (record.type === type) records.push(record);
@@ -37,6 +43,7 @@ async function eventsDuring(type: AuditEventType, act: () => Promise<unknown>): 
 }
 
 test('token_issued for a client, for a user and for a refresh', async (t) => {
+  const { platform } = await started();
   const service = await platform.registerService();
   await requestClientToken(platform, service);
   const clientId = service.client.id;
@@ -57,6 +64,7 @@ test('token_issued for a client, for a user and for a refresh', async (t) => {
 });
 
 test('events of a disabled app have that as reason', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   await platform.auth.clients.disable(app.client.id);
   await exchangeRefreshToken(platform, app, 'x');
@@ -74,6 +82,7 @@ test('events of a disabled app have that as reason', async (t) => {
 });
 
 test('a refused token of another app says nothing of its user', async (t) => {
+  const { platform } = await started();
   const [app, thief] = [await platform.registerApp({ firstParty: true }), await platform.registerApp()];
   const { body } = await runCodeFlow(platform, app);
   for (const by of [thief, app]) await exchangeRefreshToken(platform, by, body.refresh_token);
@@ -84,6 +93,7 @@ test('a refused token of another app says nothing of its user', async (t) => {
 });
 
 test('the id of an unknown client is not recorded', async (t) => {
+  const { platform } = await started();
   const records = await eventsDuring('token_refused', async () =>
     platform.token({ grant_type: 'client_credentials', client_id: 'made-up', client_secret: 'x' }),
   );
@@ -93,6 +103,7 @@ test('the id of an unknown client is not recorded', async (t) => {
 });
 
 test('authorization_refused for each kind of error', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await browser.get(authorizeUrl(platform, app, { redirect_uri: 'https://evil.example' }));
@@ -116,6 +127,7 @@ test('authorization_refused for each kind of error', async (t) => {
 });
 
 test('a consent to a request without scopes has none, and neither has its denial', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const consent = await signIn(browser, await browser.open(authorizeUrl(platform, app)));
@@ -129,6 +141,7 @@ test('a consent to a request without scopes has none, and neither has its denial
 });
 
 test('logins, failed logins, consents and denials are recorded once each', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const clientId = app.client.id;
   const browser = new Browser();
@@ -155,6 +168,7 @@ test('logins, failed logins, consents and denials are recorded once each', async
 });
 
 test('POST /oauth/revoke records which token or grant was revoked', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   const service = await platform.registerService();
   const { body } = await runCodeFlow(platform, app);
@@ -181,6 +195,7 @@ test('POST /oauth/revoke records which token or grant was revoked', async (t) =>
 });
 
 test('auth.revoke() records what was revoked, and nothing for unknown tokens and grants', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   const clientId = app.client.id;
   const { body } = await runCodeFlow(platform, app);
@@ -191,11 +206,11 @@ test('auth.revoke() records what was revoked, and nothing for unknown tokens and
   const otherId = String(decodeJwt(other.access_token)['grant_id']);
   await auth.revoke({ token: body.access_token });
   await auth.revoke({ token: body.refresh_token });
-  await auth.revoke({ grant: otherId });
-  await auth.revoke({ grant: otherId });
-  await auth.revoke({ grant: 'unknown' });
+  await auth.revoke({ grantId: otherId });
+  await auth.revoke({ grantId: otherId });
+  await auth.revoke({ grantId: 'unknown' });
   await auth.revoke({ token: 'unknown' });
-  await auth.revoke({ client: clientId });
+  await auth.revoke({ clientId });
   const revoked = { type: 'tokens_revoked', clientId, userId: '1' };
   t.deepEqual((await eventsOf(app)).slice(before), [
     { ...revoked, target: 'token', grantId },
@@ -203,11 +218,12 @@ test('auth.revoke() records what was revoked, and nothing for unknown tokens and
     { ...revoked, target: 'grant', grantId: otherId },
     { type: 'tokens_revoked', target: 'client', clientId },
   ]);
-  const records = await eventsDuring('tokens_revoked', async () => auth.revoke({ user: 'unknown' }));
+  const records = await eventsDuring('tokens_revoked', async () => auth.revoke({ userId: 'unknown' }));
   t.like(records[0], { target: 'user', userId: 'unknown' });
 });
 
 test('a code that is used twice records the refused request and the revoked grant', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   const code = (await authorize(platform, app)).get('code');
   const { body } = await exchangeCode(platform, app, code);
@@ -228,7 +244,7 @@ test('a code that is used twice records the refused request and the revoked gran
 
 test('key_rotated has the id of the new key', async (t) => {
   await using own = await startPlatform();
-  const { id } = await own.auth.keys.rotate();
+  const { id } = await own.auth.signingKeys.rotate();
   t.like(await own.auth.audit.list(), { length: 1, 0: { type: 'key_rotated', keyId: id } });
 });
 

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
@@ -7,27 +7,33 @@ import { authorize, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import { exchangeCode, exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const { storage, gather, pause } = pausable(memoryStorage());
-const platform = await startPlatform({ storage, limits: { attempts: false } });
-const app = await platform.registerApp({ firstParty: true });
-const other = await platform.registerApp({ name: 'Other' });
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ storage, limits: { attempts: false } }));
+  const app = await platform.registerApp({ firstParty: true });
+  const other = await platform.registerApp({ name: 'Other' });
+  return { platform, app, other };
+});
 
 async function codeFor(to: RegisteredApp, parameters: Record<string, string> = {}): Promise<string> {
+  const { platform } = await started();
   return (await authorize(platform, to, { browser: new Browser(), parameters })).get('code')!;
 }
 
 async function redeem(
   code: string,
-  by: RegisteredApp = app,
+  by?: RegisteredApp,
   more: Record<string, string> = {},
 ): Promise<TokenAnswer> {
-  return exchangeCode(platform, by, code, more);
+  const { app, platform } = await started();
+  return exchangeCode(platform, by ?? app, code, more);
 }
 
-async function refresh(token: string, by: RegisteredApp = app): Promise<TokenAnswer> {
-  return exchangeRefreshToken(platform, by, token);
+async function refresh(token: string, by?: RegisteredApp): Promise<TokenAnswer> {
+  const { app, platform } = await started();
+  return exchangeRefreshToken(platform, by ?? app, token);
 }
 
 const REFUSED = {
@@ -36,6 +42,7 @@ const REFUSED = {
 };
 
 test.serial('a code works for a minute', async (t) => {
+  const { app } = await started();
   const [early, late] = [await codeFor(app), await codeFor(app)];
   passTime(50);
   t.is((await redeem(early)).status, 200);
@@ -45,6 +52,7 @@ test.serial('a code works for a minute', async (t) => {
 
 // All have read the unused code before the first of them marks it as used.
 test.serial('of concurrent redemptions one gets tokens, and they work', async (t) => {
+  const { app, platform } = await started();
   const code = await codeFor(app);
   gather('grants.redeem', 20);
   const answers = await Promise.all(Array.from({ length: 20 }, () => redeem(code)));
@@ -56,17 +64,19 @@ test.serial('of concurrent redemptions one gets tokens, and they work', async (t
 });
 
 test.serial('no token is issued when the grant is revoked during the redemption', async (t) => {
+  const { app, platform } = await started();
   const code = await codeFor(app);
   const { reached, resume } = pause('grants.redeem');
   const redeeming = redeem(code);
   await reached;
-  await platform.auth.revoke({ user: '1' });
+  await platform.auth.revoke({ userId: '1' });
   resume();
   t.like(await redeeming, REFUSED);
   t.is((await redeem(await codeFor(app))).status, 200);
 });
 
 test('a code works once; using it again revokes the tokens of its first use', async (t) => {
+  const { app, platform } = await started();
   const [code, another] = [await codeFor(app), await codeFor(app)];
   const { status, body } = await redeem(code);
   t.is(status, 200);
@@ -87,6 +97,7 @@ test('a code works once; using it again revokes the tokens of its first use', as
 });
 
 test('another client cannot redeem a code, mark it as used or revoke its tokens', async (t) => {
+  const { app, platform, other } = await started();
   const code = await codeFor(app);
   const service = await platform.registerService();
   const publicApp = await platform.registerApp({ confidential: false });
@@ -107,6 +118,7 @@ test('another client cannot redeem a code, mark it as used or revoke its tokens'
 });
 
 test('a request with a wrong parameter does not mark the code as used', async (t) => {
+  const { app } = await started();
   const code = await codeFor(app);
   for (const mistake of [
     { redirect_uri: 'https://evil.example/' },
@@ -120,6 +132,7 @@ test('a request with a wrong parameter does not mark the code as used', async (t
 });
 
 test('a code is compared exactly', async (t) => {
+  const { app } = await started();
   const code = await codeFor(app);
   for (const wrong of [
     code.slice(0, -1),
@@ -137,6 +150,7 @@ test('a code is compared exactly', async (t) => {
 });
 
 test('other credentials are refused as code, and a code as other credential', async (t) => {
+  const { app, platform } = await started();
   const code = await codeFor(app);
   t.is((await refresh(code)).body.error, 'invalid_grant');
   t.is((await platform.api('/identity', code)).status, 401);
@@ -149,12 +163,14 @@ test('other credentials are refused as code, and a code as other credential', as
 });
 
 test('a scope in the token request does not widen the grant', async (t) => {
+  const { app } = await started();
   const { body, status } = await redeem(await codeFor(app), app, { scope: 'schools:read' });
   t.deepEqual([status, body.scope], [200, undefined]);
 });
 
 // A token without scopes has all permissions of its user.
 test('a code whose scopes the client may no longer request gives invalid_scope, not a token without scopes', async (t) => {
+  const { platform } = await started();
   const own = await platform.registerApp({ firstParty: true });
   const code = await codeFor(own, { scope: 'schools:read' });
   await platform.auth.clients.update(own.client.id, { scopes: [] });
@@ -170,6 +186,7 @@ test('a code whose scopes the client may no longer request gives invalid_scope, 
 });
 
 test.serial('the code of a deleted user or of a disabled client is refused', async (t) => {
+  const { app, other, platform } = await started();
   const [first, earlier] = [await codeFor(app), await codeFor(other)];
   const [ann] = platform.users.all.splice(0, 1);
   t.like(await redeem(first), REFUSED);

@@ -1,17 +1,22 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform();
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  await authorize(platform, await platform.registerApp(), { browser: signedIn });
+  return { platform };
+});
+
 /** A browser with a session: without a session errors are shown on a page. */
 const signedIn = new Browser();
-await authorize(platform, await platform.registerApp(), { browser: signedIn });
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 /** The authorization URL with the parameters exactly as given; `undefined` leaves one out. */
-function urlWith(app: RegisteredApp, changes: Record<string, string | undefined>): URL {
+async function urlWith(app: RegisteredApp, changes: Record<string, string | undefined>): Promise<URL> {
+  const { platform } = await started();
   const url = authorizeUrl(platform, app);
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined) url.searchParams.delete(name);
@@ -21,7 +26,8 @@ function urlWith(app: RegisteredApp, changes: Record<string, string | undefined>
 }
 
 /** The authorization URL with a repeated parameter. */
-function repeated(app: RegisteredApp, name: string, value: string): URL {
+async function repeated(app: RegisteredApp, name: string, value: string): Promise<URL> {
+  const { platform } = await started();
   const url = authorizeUrl(platform, app);
   url.searchParams.append(name, value);
   return url;
@@ -37,6 +43,7 @@ async function errorOf(url: URL, browser = signedIn): Promise<Record<string, str
 }
 
 test('after login and consent the client receives code, state and iss', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const start = await browser.get(authorizeUrl(platform, app));
@@ -60,8 +67,9 @@ test('after login and consent the client receives code, state and iss', async (t
 });
 
 test('the authorization response is not cached, and has no CORS headers', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
-  const { location, response } = await signedIn.get(urlWith(app, { scope: undefined }), {
+  const { location, response } = await signedIn.get(await urlWith(app, { scope: undefined }), {
     origin: 'https://reports.example',
   });
   t.true(location?.searchParams.has('code'));
@@ -70,6 +78,7 @@ test('the authorization response is not cached, and has no CORS headers', async 
 });
 
 test('state is returned unchanged, once', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   for (const state of [
     'a b+c%20d',
@@ -82,11 +91,11 @@ test('state is returned unchanged, once', async (t) => {
     '__proto__',
     'x'.repeat(6000),
   ]) {
-    const { location, response } = await signedIn.get(urlWith(app, { state }));
+    const { location, response } = await signedIn.get(await urlWith(app, { state }));
     t.deepEqual(location?.searchParams.getAll('state'), [state]);
     t.is(location?.searchParams.getAll('code').length, 1);
     t.false(response.headers.getSetCookie().some((line) => line.startsWith('a=')));
-    t.like(await errorOf(urlWith(app, { state, scope: 'unknown' })), { error: 'invalid_scope', state });
+    t.like(await errorOf(await urlWith(app, { state, scope: 'unknown' })), { error: 'invalid_scope', state });
   }
   const state = 'ÄöZ 学校 & + %2B "'.repeat(100);
   const callback = await authorize(platform, await platform.registerApp(), { parameters: { state } });
@@ -94,15 +103,17 @@ test('state is returned unchanged, once', async (t) => {
 });
 
 test('state is absent when none was sent', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   for (const state of [undefined, '']) {
-    const { location } = await signedIn.get(urlWith(app, { state }));
+    const { location } = await signedIn.get(await urlWith(app, { state }));
     t.deepEqual([...location!.searchParams.keys()], ['code', 'iss']);
-    t.false('state' in (await errorOf(urlWith(app, { state, scope: 'unknown' }))));
+    t.false('state' in (await errorOf(await urlWith(app, { state, scope: 'unknown' }))));
   }
 });
 
 test('response types other than code are refused', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const missing = {
     error: 'invalid_request',
@@ -111,7 +122,7 @@ test('response types other than code are refused', async (t) => {
     iss: platform.origin,
   };
   for (const type of [undefined, ''])
-    t.deepEqual(await errorOf(urlWith(app, { response_type: type })), missing);
+    t.deepEqual(await errorOf(await urlWith(app, { response_type: type })), missing);
   for (const type of [
     'token',
     'none',
@@ -122,7 +133,7 @@ test('response types other than code are refused', async (t) => {
     'code  code',
     'code ',
   ]) {
-    const { location } = await signedIn.get(urlWith(app, { response_type: type }));
+    const { location } = await signedIn.get(await urlWith(app, { response_type: type }));
     // Errors of response types with a fragment are in the fragment (OAuth 2.0 Multiple Response Types, section 5).
     const answer = new URLSearchParams(location!.search || location!.hash.slice(1));
     t.deepEqual(
@@ -139,22 +150,24 @@ test('response types other than code are refused', async (t) => {
 });
 
 test('a repeated parameter is refused', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   for (const [name, value] of [
     ['scope', ''],
     ['response_type', 'token'],
   ] as const) {
-    t.like(await errorOf(repeated(app, name, value)), {
+    t.like(await errorOf(await repeated(app, name, value)), {
       error: 'invalid_request',
       error_description: `'${name}' parameter must not be provided twice`,
       state: 'xyz',
     });
   }
   // With two states neither is returned.
-  t.false('state' in (await errorOf(repeated(app, 'state', 'other'))));
+  t.false('state' in (await errorOf(await repeated(app, 'state', 'other'))));
 });
 
 test('a repeated client_id or redirect_uri is an error page, without a redirect', async (t) => {
+  const { platform } = await started();
   const uris = ['https://reports.example/callback', 'https://reports.example/other'];
   const two = await platform.registerApp({ redirectUris: uris });
   const one = await platform.registerApp();
@@ -164,7 +177,7 @@ test('a repeated client_id or redirect_uri is an error page, without a redirect'
     [two, 'redirect_uri', uris[1]!],
     [one, 'redirect_uri', 'https://evil.example/'],
   ] as const) {
-    const page = await new Browser().get(repeated(app, name, value));
+    const page = await new Browser().get(await repeated(app, name, value));
     t.is(page.status, 400, name);
     t.is(page.location, undefined, name);
     t.is(page.heading, 'This link is incomplete', name);
@@ -172,6 +185,7 @@ test('a repeated client_id or redirect_uri is an error page, without a redirect'
 });
 
 test('an unknown parameter is ignored (RFC 6749 section 3.1), and one of OpenID Connect', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const unknown = { audience: 'x', ['__proto__']: 'x', constructor: 'x', user_id: '2' };
   // Client libraries send them.
@@ -181,11 +195,12 @@ test('an unknown parameter is ignored (RFC 6749 section 3.1), and one of OpenID 
 });
 
 test('an unknown scope, or one that the client is not registered with, is refused', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   for (const scope of ['schools:read unknown', 'SCHOOLS:READ', 'openid', '**']) {
     const refused = scope.split(' ').at(-1);
     t.deepEqual(
-      await errorOf(urlWith(app, { scope })),
+      await errorOf(await urlWith(app, { scope })),
       {
         error: 'invalid_scope',
         error_description: `requested scope is not allowed: ${refused}`,
@@ -197,9 +212,9 @@ test('an unknown scope, or one that the client is not registered with, is refuse
     );
   }
   const unscoped = await platform.registerApp({ scopes: [] });
-  t.is((await errorOf(urlWith(unscoped, { scope: 'schools:read' })))['error'], 'invalid_scope');
+  t.is((await errorOf(await urlWith(unscoped, { scope: 'schools:read' })))['error'], 'invalid_scope');
   for (const scope of ['sch"ools', 'a\tb']) {
-    t.like(await errorOf(urlWith(app, { scope })), {
+    t.like(await errorOf(await urlWith(app, { scope })), {
       error: 'invalid_scope',
       error_description: 'scope contains invalid characters',
     });
@@ -207,14 +222,15 @@ test('an unknown scope, or one that the client is not registered with, is refuse
 });
 
 test('without a session an error is shown on a page, except with prompt=none', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const errors = {
-    invalid_scope: urlWith(app, { scope: 'unknown' }),
-    invalid_target: urlWith(app, { resource: 'https://evil.example/' }),
-    unsupported_response_type: urlWith(app, { response_type: 'none' }),
-    unsupported_response_mode: urlWith(app, { response_mode: 'web_message' }),
-    request_not_supported: urlWith(app, { request: 'x' }),
-    invalid_request: urlWith(app, { code_challenge: 'x' }),
+    invalid_scope: await urlWith(app, { scope: 'unknown' }),
+    invalid_target: await urlWith(app, { resource: 'https://evil.example/' }),
+    unsupported_response_type: await urlWith(app, { response_type: 'none' }),
+    unsupported_response_mode: await urlWith(app, { response_mode: 'web_message' }),
+    request_not_supported: await urlWith(app, { request: 'x' }),
+    invalid_request: await urlWith(app, { code_challenge: 'x' }),
   };
   for (const [error, url] of Object.entries(errors)) {
     const page = await new Browser().get(url);
@@ -224,10 +240,11 @@ test('without a session an error is shown on a page, except with prompt=none', a
     url.searchParams.set('prompt', 'none');
     t.like(await errorOf(url, new Browser()), { error, state: 'xyz' });
   }
-  t.is((await errorOf(urlWith(app, { prompt: 'none' }), new Browser()))['error'], 'login_required');
+  t.is((await errorOf(await urlWith(app, { prompt: 'none' }), new Browser()))['error'], 'login_required');
 });
 
 test('an unknown or disabled client gets an error page, without a redirect', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const disabled = await platform.registerApp();
   await platform.auth.clients.disable(disabled.client.id);
@@ -241,22 +258,24 @@ test('an unknown or disabled client gets an error page, without a redirect', asy
     ['', 'This link is incomplete'],
   ] as const) {
     for (const more of [{}, { scope: 'unknown' }, { prompt: 'none' }]) {
-      const page = await signedIn.get(urlWith(app, { client_id: id, ...more }));
+      const page = await signedIn.get(await urlWith(app, { client_id: id, ...more }));
       t.deepEqual([page.status, page.location, page.heading], [400, undefined, heading], id);
     }
   }
 });
 
 test('a client-credentials client gets an error page', async (t) => {
+  const { platform } = await started();
   const service = await platform.registerService();
   for (const redirectUri of ['https://reports.example/callback', undefined]) {
-    const page = await signedIn.get(urlWith(service, { redirect_uri: redirectUri }));
+    const page = await signedIn.get(await urlWith(service, { redirect_uri: redirectUri }));
     t.deepEqual([page.status, page.location], [400, undefined]);
     t.regex(page.response.headers.get('content-type')!, /^text\/html/);
   }
 });
 
 test('request objects and other resources are refused', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   for (const [name, value, error] of [
     ['request', 'eyJhbGciOiJub25lIn0.e30.', 'request_not_supported'],
@@ -265,11 +284,12 @@ test('request objects and other resources are refused', async (t) => {
     ['resource', 'https://evil.example/', 'invalid_target'],
     ['resource', 'nonsense', 'invalid_target'],
   ] as const) {
-    t.like(await errorOf(urlWith(app, { [name]: value })), { error, state: 'xyz' }, name);
+    t.like(await errorOf(await urlWith(app, { [name]: value })), { error, state: 'xyz' }, name);
   }
 });
 
 test('the issuer is accepted as resource', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const { status, body } = await runCodeFlow(platform, app, { parameters: { resource: platform.origin } });
   t.is(status, 200);
@@ -277,22 +297,26 @@ test('the issuer is accepted as resource', async (t) => {
 });
 
 test('response_mode=fragment is supported, modes that are unknown are refused', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
-  const fragment = await signedIn.get(urlWith(app, { response_mode: 'fragment' }));
+  const fragment = await signedIn.get(await urlWith(app, { response_mode: 'fragment' }));
   t.is(fragment.location?.search, '');
   t.truthy(new URLSearchParams(fragment.location?.hash.slice(1)).get('code'));
 
-  const upper = urlWith(app, { response_mode: 'web_message' });
+  const upper = await urlWith(app, { response_mode: 'web_message' });
   upper.pathname = '/OAUTH/Authorize/';
   for (const url of [
-    ...['web_message', 'query.jwt', '__proto__'].map((mode) => urlWith(app, { response_mode: mode })),
-    urlWith(app, { response_mode: 'web_message', scope: 'unknown' }),
+    ...(await Promise.all(
+      ['web_message', 'query.jwt', '__proto__'].map(async (mode) => urlWith(app, { response_mode: mode })),
+    )),
+    await urlWith(app, { response_mode: 'web_message', scope: 'unknown' }),
     upper,
   ])
     t.is((await errorOf(url))['error'], 'unsupported_response_mode', url.href);
 });
 
 test('a query in the redirect URI is preserved', async (t) => {
+  const { platform } = await started();
   const redirectUri = 'https://reports.example/callback?tenant=7&x=%20';
   const app = await platform.registerApp({ redirectUris: [redirectUri] });
   const callback = await authorize(platform, app);

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { Consent } from '../../lib/contracts/index.ts';
@@ -8,17 +8,21 @@ import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const HOUR = 3600;
 const LAG = 5;
 const storage = memoryStorage();
-const platform = await startPlatform({ storage, tokens: { revocationLag: LAG } });
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ storage, tokens: { revocationLag: LAG } }));
+  return { platform };
+});
 
 const now = (): number => Math.floor(Date.now() / 1000);
 
 // All set the clock ahead.
 test.serial('a token for a user records the use of the authorized app, once an hour', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const { id } = app.client;
   const lastUsedAt = async (): Promise<Consent['lastUsedAt']> =>
@@ -39,6 +43,7 @@ test.serial('a token for a user records the use of the authorized app, once an h
 });
 
 test.serial('a call of the API for a user records the use, also with an old token', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const { id } = app.client;
   const { body } = await runCodeFlow(platform, app);
@@ -60,6 +65,7 @@ test.serial('a call of the API for a user records the use, also with an old toke
 });
 
 test.serial('a consent to more scopes does not change the time of the last use', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await runCodeFlow(platform, app, { browser });

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import type { ChangeFeed, StoredChange } from '../../lib/contracts/index.ts';
 import { CacheInvalidation } from '../../lib/token/cache-invalidation.ts';

@@ -1,14 +1,18 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { basic, postForm, postJson } from '../harness/requests.ts';
 import { altered } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
-const server = await startTokenPlatform();
-const { platform, endpoint, app, other, service, publicApp, disabled, good } = server;
-test.after.always(() => server[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const server = stack.use(await startTokenPlatform());
+  const { platform, endpoint, app, other, service, publicApp, disabled, good } = server;
+  return { platform, endpoint, app, other, service, publicApp, disabled, good };
+});
 
 test('each failed client authentication gets the same response', async (t) => {
+  const { service, disabled, publicApp, other, endpoint } = await started();
   const { secret } = service;
   const tries: Record<string, string>[] = [
     { client_id: 'unknown', client_secret: secret },
@@ -38,6 +42,7 @@ test('each failed client authentication gets the same response', async (t) => {
 });
 
 test('each failed authentication by HTTP Basic gets the same challenge', async (t) => {
+  const { service, disabled, publicApp, endpoint, platform } = await started();
   const grant = { grant_type: 'client_credentials' };
   for (const [id, secret] of [
     ['unknown', service.secret],
@@ -55,6 +60,7 @@ test('each failed authentication by HTTP Basic gets the same challenge', async (
 });
 
 test('HTTP Basic works with form and JSON, in any case and with encoded characters', async (t) => {
+  const { service, endpoint } = await started();
   const grant = { grant_type: 'client_credentials' };
   const header = basic(service.client.id, service.secret);
   t.is((await postForm(endpoint, grant, header)).status, 200);
@@ -74,6 +80,7 @@ test('HTTP Basic works with form and JSON, in any case and with encoded characte
 });
 
 test('HTTP Basic with an empty password is no secret, which public clients do not have', async (t) => {
+  const { publicApp, endpoint, platform, service } = await started();
   const { id } = publicApp.client;
   const header = { authorization: `Basic ${base64(`${id}:`)}` };
   // The client is known, and its code is not.
@@ -102,6 +109,7 @@ test('HTTP Basic with an empty password is no secret, which public clients do no
 });
 
 test('a malformed Authorization header is refused', async (t) => {
+  const { service, endpoint } = await started();
   const grant = { grant_type: 'client_credentials' };
   const { id } = service.client;
   for (const authorization of [
@@ -125,6 +133,7 @@ test('a malformed Authorization header is refused', async (t) => {
 });
 
 test('two client authentications in one request are refused', async (t) => {
+  const { service, endpoint, good, app } = await started();
   const header = basic(service.client.id, service.secret);
   for (const post of [postForm, postJson]) {
     t.deepEqual(

@@ -1,7 +1,6 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt } from 'jose';
-import { ClientInvalidError, createAdministration } from 'koa-gatehouse';
-import type { ClientTypes } from 'koa-gatehouse';
+import { createAdministration } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
@@ -9,6 +8,8 @@ import { like } from '../harness/like.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { TokenAnswer } from '../harness/platform.ts';
 import { exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import type { ClientLifetimes } from '../../lib/contracts/clients.ts';
+import { ClientInvalidError } from '../../lib/errors.ts';
 
 const HOUR = 3600;
 const DAY = 24 * HOUR;
@@ -112,7 +113,7 @@ test('invalid lifetimes are refused, with the field and the maximum', async (t) 
     [{ accessToken: 'soon' }, '.accessToken', 'not_duration', /^give seconds, or a number and a unit/],
     [{ session: '1 hour' }, '.session', 'unknown_lifetime', /^there is no such lifetime; give accessToken, /],
     [[900], '', 'lifetimes_form', /^give an object such as \{ accessToken: '15 minutes' \}$/],
-  ] as [ClientTypes.ClientLifetimes, string, string, RegExp][]) {
+  ] as [ClientLifetimes, string, string, RegExp][]) {
     const error = await t.throwsAsync(clients.create({ ...fields, lifetimes }), {
       instanceOf: ClientInvalidError,
     });
@@ -146,7 +147,7 @@ test('auth.issueToken() observes the lifetimes of the client', async (t) => {
   await using platform = await startPlatform({});
   const { auth } = platform;
   const app = await platform.registerApp({ lifetimes: OWN });
-  const options = { client: app.client.id, user: '1' };
+  const options = { clientId: app.client.id, userId: '1' };
   t.is(lifetimeOf(await auth.issueToken(options)), 900);
   t.is(lifetimeOf(await auth.issueToken({ ...options, lifetime: '1 minute' })), 60);
   await t.throwsAsync(auth.issueToken({ ...options, lifetime: 901 }), {

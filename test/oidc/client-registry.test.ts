@@ -1,6 +1,6 @@
-import test from 'ava';
-import { ClientInvalidError, StorageError } from 'koa-gatehouse';
-import type { AuditRecord, ClientTypes } from 'koa-gatehouse';
+import test from '../harness/test.ts';
+import { StorageError } from 'koa-gatehouse';
+import type { AuditRecord } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -11,10 +11,15 @@ import { jpeg, png } from '../harness/pictures.ts';
 import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around } from '../harness/storage.ts';
+import { shared } from '../harness/shared.ts';
+import type { ClientQuery } from '../../lib/contracts/clients.ts';
+import { ClientInvalidError } from '../../lib/errors.ts';
 
-const platform = await startPlatform();
-const { clients } = platform.auth;
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  const { clients } = platform.auth;
+  return { platform, clients };
+});
 
 const CODE = {
   name: 'Reports',
@@ -36,6 +41,7 @@ const URL_FORM =
   'give an https URL of at most 2000 characters, of ASCII without spaces, and without user name, password and fragment; http is for loopback addresses only';
 
 test('a name is spelt with the joiners of its language, and so are labels', async (t) => {
+  const { clients } = await started();
   for (const name of ['نمی\u200Cخواهم', 'क्\u200Dष', 'ශ්\u200Dරී', '👩\u200D💻 Agent', '🇩🇪 Мой VS Code']) {
     const { client } = await clients.create({ ...CODE, name });
     t.is(client.name, name);
@@ -44,6 +50,7 @@ test('a name is spelt with the joiners of its language, and so are labels', asyn
 });
 
 test('all invalid fields are reported in one error', async (t) => {
+  const { clients } = await started();
   const { client } = await clients.create(CODE);
   for (const [fields, ...expected] of [
     [{ name: '' }, `name: ${NAME}`],
@@ -112,8 +119,9 @@ test('all invalid fields are reported in one error', async (t) => {
 });
 
 test('a logo is a PNG or JPEG by its content, within its bounds', async (t) => {
+  const { clients, platform } = await started();
   const { client } = await clients.create(CODE);
-  t.is(client.logo, undefined);
+  t.is(client.logoHash, undefined);
   for (const picture of [
     ...['<svg xmlns="http://www.w3.org/2000/svg"/>', 'GIF89a', '\x89PNG\r\n\x1a\n', '\xff\xd8\xff\xe0'].map(
       (text) => Buffer.from(text, 'latin1'),
@@ -136,12 +144,13 @@ test('a logo is a PNG or JPEG by its content, within its bounds', async (t) => {
   });
   await t.throwsAsync(clients.setLogo('gone', png()), { code: 'ERR_CLIENT_NOT_FOUND' });
   t.deepEqual(await clients.find(client.id), client, 'nothing is changed');
-  t.regex((await clients.setLogo(client.id, png())).logo!, /^[\w-]{43}$/);
-  t.is((await clients.setLogo(client.id, undefined)).logo, undefined);
-  like(t, (await recordsOf(platform, client.id)).at(-1), { type: 'client_updated', fields: ['logo'] });
+  t.regex((await clients.setLogo(client.id, png())).logoHash!, /^[\w-]{43}$/);
+  t.is((await clients.setLogo(client.id, undefined)).logoHash, undefined);
+  like(t, (await recordsOf(platform, client.id)).at(-1), { type: 'client_updated', fields: ['logoHash'] });
 });
 
 test('a change of what users see takes the mark of a verified client away, unless it sets it again', async (t) => {
+  const { clients, platform } = await started();
   const homepage = { clientUri: 'https://reports.example' };
   const { client } = await clients.create({ ...CODE, ...homepage, verified: true });
   t.true(client.verified);
@@ -184,6 +193,7 @@ test('a client that nobody registered has no homepage, no logo and no mark', asy
 });
 
 test('update() accepts a copy of the client, if only updatable fields differ', async (t) => {
+  const { clients } = await started();
   const { client } = await clients.create(CODE);
   await t.throwsAsync(clients.update(client.id, { grantType: 'client_credentials' } as object), {
     code: 'ERR_CLIENT_INVALID',
@@ -197,6 +207,7 @@ test('update() accepts a copy of the client, if only updatable fields differ', a
 });
 
 test('an unknown client gives ERR_CLIENT_NOT_FOUND', async (t) => {
+  const { clients, platform } = await started();
   const missing = { code: 'ERR_CLIENT_NOT_FOUND', message: 'There is no client gone' };
   for (const act of [
     clients.update('gone', { name: 'x' }),
@@ -218,7 +229,7 @@ test('list() has pages of 1 to 200', async (t) => {
   await using own = await startPlatform();
   const { clients: these } = own.auth;
   for (const name of ['Zebra', 'apple', '100%']) await these.create({ ...CODE, name, ownerId: name });
-  const names = async (query: ClientTypes.ClientQuery): Promise<string[]> =>
+  const names = async (query: ClientQuery): Promise<string[]> =>
     (await these.list(query)).map(({ name }) => name);
   t.deepEqual(await names({ search: 'APP' }), ['apple']);
   t.deepEqual(await names({ ownerId: 'Zebra' }), ['Zebra']);
@@ -281,6 +292,7 @@ test('a client that was deleted is recorded once as deleted, although the storag
 });
 
 test('each change is recorded, with the names of the fields and without values; secrets are returned once', async (t) => {
+  const { clients, platform } = await started();
   const { client, secret } = await clients.create(CODE);
   const { id } = client;
   const { value: first, ...listed } = secret!;

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt } from 'jose';
 
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -6,22 +6,32 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
 import { authorizeUrl, BOTH_SCOPES, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
-import type { RegisteredApp } from '../harness/platform.ts';
+import type { RegisteredApp, Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const storage = memoryStorage();
-const platform = await startPlatform({ storage, scopes: BOTH_SCOPES });
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ storage, scopes: BOTH_SCOPES }));
+  return { platform };
+});
 
 /** A browser of a registrar, with the permissions to view and edit schools. */
 async function asCleo(): Promise<Browser> {
+  const { platform } = await started();
   return signedIn(platform, 'cleo@school.example', 'open sesame');
 }
 
-async function service(scopes: readonly string[] | undefined, at = platform): Promise<RegisteredApp> {
+async function service(scopes: readonly string[] | undefined, at?: Platform): Promise<RegisteredApp> {
+  const { platform } = await started();
   const permissions = ['view_schools', 'edit_schools'];
-  return at.registerApp({ grantType: 'client_credentials', redirectUris: [], permissions, scopes });
+  return (at ?? platform).registerApp({
+    grantType: 'client_credentials',
+    redirectUris: [],
+    permissions,
+    scopes,
+  });
 }
 
 interface Identity {
@@ -29,8 +39,9 @@ interface Identity {
   readonly scopes: readonly string[];
 }
 
-async function identity(token: string, at = platform): Promise<Identity> {
-  return (await at.api('/identity', token)).body['data'] as Identity;
+async function identity(token: string, at?: Platform): Promise<Identity> {
+  const { platform } = await started();
+  return (await (at ?? platform).api('/identity', token)).body['data'] as Identity;
 }
 
 const BOTH = ['edit_schools', 'view_schools'];
@@ -45,6 +56,7 @@ const LISTS = [
 ] as [string[] | undefined, string[], string | undefined, string][];
 
 test('without a scope parameter the scopes of the registration apply', async (t) => {
+  const { platform } = await started();
   for (const [scopes, permissions, scope, shown] of LISTS) {
     const browser = await asCleo();
     const stored = scopes?.filter((name) => name !== 'gone');
@@ -66,6 +78,7 @@ test('without a scope parameter the scopes of the registration apply', async (t)
 });
 
 test('tokens that were issued with no scopes stay without when the client is registered for more', async (t) => {
+  const { platform } = await started();
   const browser = await asCleo();
   const app = await platform.registerApp({ scopes: [] });
   const machine = await service([]);
@@ -88,6 +101,7 @@ test('tokens that were issued with no scopes stay without when the client is reg
 });
 
 test('when the client is registered for more while the consent page is open, consent is asked for again', async (t) => {
+  const { platform } = await started();
   const browser = await asCleo();
   // The consent to the second one is not stored, but proved in the redirect.
   for (const redirectUri of ['https://reports.example/callback', 'http://127.0.0.1:8080/callback']) {
@@ -102,6 +116,7 @@ test('when the client is registered for more while the consent page is open, con
 });
 
 test('removing scopes from a client narrows its existing tokens', async (t) => {
+  const { platform } = await started();
   const browser = await asCleo();
   const [unlimited, listed] = [
     await platform.registerApp(),
@@ -132,6 +147,7 @@ test('removing scopes from a client narrows its existing tokens', async (t) => {
 });
 
 test('the scope * is a request for all that the client may have, as apps of Laravel Passport send it', async (t) => {
+  const { platform } = await started();
   const browser = await asCleo();
   for (const [scopes, permissions, scope] of LISTS.slice(0, 2)) {
     const app = await platform.registerApp({ scopes });
@@ -147,6 +163,7 @@ test('the scope * is a request for all that the client may have, as apps of Lara
 });
 
 test('beside other scopes, * decides for client credentials, and is ignored for authorization codes', async (t) => {
+  const { platform } = await started();
   const browser = await asCleo();
   const parameters = { scope: '* schools:read' };
   const { body } = await runCodeFlow(platform, await platform.registerApp(), { browser, parameters });

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
@@ -6,17 +6,23 @@ import { startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { breakable, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
+import { shared } from '../harness/shared.ts';
 
 // Two nodes with one issuer. All tests set the clock ahead.
 const LAG = 10;
 const { storage, pause } = pausable(memoryStorage());
-const here = await startPlatform({ storage, tokens: { revocationLag: LAG } });
-const there = await startPlatform({ storage, tokens: { revocationLag: LAG }, issuer: here.origin });
-const { clients } = here.auth;
-test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
+const started = shared(async (stack) => {
+  const here = stack.use(await startPlatform({ storage, tokens: { revocationLag: LAG } }));
+  const there = stack.use(
+    await startPlatform({ storage, tokens: { revocationLag: LAG }, issuer: here.origin }),
+  );
+  const { clients } = here.auth;
+  return { here, there, clients };
+});
 
 /** Whether a secret gets a token on each node. */
 async function works({ client }: Pick<RegisteredApp, 'client'>, secret: string): Promise<boolean[]> {
+  const { here, there } = await started();
   const asked = { grant_type: 'client_credentials', client_id: client.id, client_secret: secret };
   const statuses = [];
   for (const node of [here, there]) statuses.push((await node.token(asked)).status === 200);
@@ -28,6 +34,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 test.serial(
   'a deleted secret stops at once on this node, and within tokens.revocationLag on the other',
   async (t) => {
+    const { clients, here } = await started();
     const acts: ((id: string) => Promise<unknown>)[] = [
       async (id) => clients.deleteSecret(id, (await clients.secrets(id))[0]!.id),
       (id) => clients.disable(id),
@@ -46,6 +53,7 @@ test.serial(
 );
 
 test.serial('rotateSecret({ overlap }): old secrets work during the overlap, and then stop', async (t) => {
+  const { here, clients } = await started();
   const service = await here.registerService();
   const { id } = service.client;
   const brief = await clients.addSecret(id, { expiresAt: now() + 60 });
@@ -63,6 +71,7 @@ test.serial('rotateSecret({ overlap }): old secrets work during the overlap, and
 });
 
 test.serial('rotateSecret() adds the new secret before it deletes the old one', async (t) => {
+  const { here, clients } = await started();
   const service = await here.registerService();
   const { reached, resume } = pause('clients.deleteSecret');
   const rotating = clients.rotateSecret(service.client.id);
@@ -74,7 +83,8 @@ test.serial('rotateSecret() adds the new secret before it deletes the old one', 
   t.is((await clients.secrets(service.client.id)).length, 1);
 });
 
-test.serial('all invalid fields are reported in one error', async (t) => {
+test.serial('all invalid fields of a secret are reported in one error', async (t) => {
+  const { here, clients } = await started();
   const { client } = await here.registerService();
   const label = 'label: at most 100 characters, without control characters';
   const seconds = 'expiresAt: give whole seconds since 1970';
@@ -104,6 +114,7 @@ test.serial('all invalid fields are reported in one error', async (t) => {
 });
 
 test.serial('a client has at most 20 secrets; expired ones are deleted when another is added', async (t) => {
+  const { here, clients } = await started();
   const service = await here.registerService();
   const { id } = service.client;
   await clients.addSecret(id, { label: 'brief', expiresAt: now() + 60 });
@@ -127,7 +138,8 @@ test.serial('a client has at most 20 secrets; expired ones are deleted when anot
   t.deepEqual(await labels(), ['only'], 'a rotation without overlap is possible at the limit');
 });
 
-test.serial('the list has the time of the last use, and not the value', async (t) => {
+test.serial('the list has the time of the last use, and neither the value nor its hash', async (t) => {
+  const { here, clients } = await started();
   const service = await here.registerService();
   const usedFrom = now();
   await works(service, service.secret);
@@ -137,6 +149,8 @@ test.serial('the list has the time of the last use, and not the value', async (t
   t.like(first, { label: 'first', hint: service.secret.slice(-4) });
   t.true(first!.lastUsedAt! >= usedFrom && first!.lastUsedAt! <= now());
   t.false(JSON.stringify(first).includes(service.secret));
+  const added = await clients.addSecret(service.client.id);
+  for (const given of [first, added]) t.false('hash' in given!);
 });
 
 test.serial('when the last use cannot be recorded, a token is issued and the error is logged', async (t) => {

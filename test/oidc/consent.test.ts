@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -14,13 +14,18 @@ import {
 } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
+import { shared } from '../harness/shared.ts';
 
 const { storage, pause } = pausable(memoryStorage());
-const platform = await startPlatform({
-  storage,
-  scopes: BOTH_SCOPES,
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startPlatform({
+      storage,
+      scopes: BOTH_SCOPES,
+    }),
+  );
+  return { platform };
 });
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 /** Signs a user in on a new browser; returns the next page. */
 async function openAs(
@@ -32,6 +37,7 @@ async function openAs(
     ...parameters
   }: { browser?: Browser; person?: string; password?: string; scope?: string; prompt?: string } = {},
 ): Promise<Page> {
+  const { platform } = await started();
   const page = await browser.open(authorizeUrl(platform, app, parameters));
   return page.heading === 'Sign in' ? signIn(browser, page, person, password) : page;
 }
@@ -39,6 +45,7 @@ async function openAs(
 const BOB = { person: 'bob@school.example', password: 'battery staple' };
 
 test('the page shows the client, the scopes, the user and the redirect host', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ name: 'Reports & <Co>' });
   const page = await openAs(app, { scope: 'schools:read schools:write' });
   t.is(page.heading, 'Authorize Reports & <Co>');
@@ -53,6 +60,7 @@ test('the page shows the client, the scopes, the user and the redirect host', as
 });
 
 test('Deny redirects with access_denied and the state, and stores nothing', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const page = await openAs(app, { browser });
@@ -74,6 +82,7 @@ test('Deny redirects with access_denied and the state, and stores nothing', asyn
 });
 
 test('with response_mode=fragment the error of Deny is in the fragment', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({
     redirectUris: ['https://reports.example/callback?from=a&error=b'],
   });
@@ -90,6 +99,7 @@ test('with response_mode=fragment the error of Deny is in the fragment', async (
 });
 
 test('Deny does not revoke an earlier consent', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const { body } = await runCodeFlow(platform, app, { browser });
@@ -100,6 +110,7 @@ test('Deny does not revoke an earlier consent', async (t) => {
 });
 
 test('a consent is stored per user and client, for all browsers', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   await authorize(platform, app);
   t.truthy((await openAs(app)).location?.searchParams.get('code'));
@@ -111,6 +122,7 @@ test('a consent is stored per user and client, for all browsers', async (t) => {
 });
 
 test('a consent is stored per scope: more scopes ask again, fewer do not', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
@@ -128,6 +140,7 @@ test('a consent is stored per scope: more scopes ask again, fewer do not', async
 });
 
 test('scopes of several consents add up', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   await authorize(platform, app, { parameters: { scope: 'schools:write' } });
   await authorize(platform, app, { parameters: { scope: 'schools:read' } });
@@ -137,6 +150,7 @@ test('scopes of several consents add up', async (t) => {
 });
 
 test.serial('scopes of two concurrent consents add up', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const page = await openAs(app, { browser, scope: 'schools:read' });
@@ -151,6 +165,7 @@ test.serial('scopes of two concurrent consents add up', async (t) => {
 });
 
 test.serial('scopes of an app that is disconnected during a new consent are not restored', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
@@ -166,6 +181,7 @@ test.serial('scopes of an app that is disconnected during a new consent are not 
 });
 
 test('a first-party client needs no consent, with or without scopes', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   t.truthy((await openAs(app)).location?.searchParams.get('code'));
   const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
@@ -174,6 +190,7 @@ test('a first-party client needs no consent, with or without scopes', async (t) 
 });
 
 test('only a POST gives consent', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const page = await openAs(app, { browser });
@@ -189,6 +206,7 @@ test('only a POST gives consent', async (t) => {
 });
 
 test('"Not you?" asks for a login, and then asks the new user for consent', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   await authorize(platform, app);
   const browser = new Browser();

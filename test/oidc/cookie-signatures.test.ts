@@ -1,26 +1,30 @@
 import { randomBytes } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
+import { shared } from '../harness/shared.ts';
 import { cookieSignature } from './cookie-signature.ts';
 
 const storage = memoryStorage();
 const [older, newer] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')] as [string, string];
 
-const platform = await startPlatform({ storage, secrets: { cookieKeys: [older] } });
-const app = await platform.registerApp();
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ storage, secrets: { cookieKeys: [older] } }));
+  const app = await platform.registerApp();
+  await authorize(platform, app, { browser });
+  const session = valueOf(nameOn(platform));
+  const signature = valueOf(`${nameOn(platform)}.sig`);
+  return { platform, app, session, signature };
+});
+
 const browser = new Browser();
-await authorize(platform, app, { browser });
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 const nameOn = ({ origin }: Platform): string => `gatehouse_session_${new URL(origin).port}`;
-const session = valueOf(nameOn(platform));
-const signature = valueOf(`${nameOn(platform)}.sig`);
 
 function valueOf(name: string): string {
   return browser.cookies.find((cookie) => cookie.name === name)!.value;
@@ -32,6 +36,7 @@ async function ask(
   own: RegisteredApp,
   presented: string | undefined,
 ): Promise<{ signedIn: boolean; given: string | undefined }> {
+  const { session } = await started();
   const name = nameOn(server);
   const cookies = [`${name}=${session}`, ...(presented === undefined ? [] : [`${name}.sig=${presented}`])];
   const { status, headers } = await send(authorizeUrl(server, own), {
@@ -46,11 +51,13 @@ async function ask(
 }
 
 test('the session cookie is signed by HMAC-SHA256 with a key of the first secret', async (t) => {
+  const { signature, platform, session, app } = await started();
   t.is(signature, cookieSignature(older, `${nameOn(platform)}=${session}`));
   t.true((await ask(platform, app, signature)).signedIn);
 });
 
 test('a session cookie with a wrong signature is ignored', async (t) => {
+  const { signature, platform, session, app } = await started();
   for (const [kind, presented] of Object.entries({
     none: undefined,
     empty: '',
@@ -64,6 +71,7 @@ test('a session cookie with a wrong signature is ignored', async (t) => {
 });
 
 test('a session cookie with the signature of an older key is accepted, and signed with the newest', async (t) => {
+  const { session } = await started();
   await using rotated = await startPlatform({ storage, secrets: { cookieKeys: [newer, older] } });
   const own = await rotated.registerApp({ firstParty: true });
   const signed = `${nameOn(rotated)}=${session}`;

@@ -1,10 +1,10 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt } from 'jose';
 import type { Feature } from 'koa-gatehouse';
 import type { AdapterPayload } from 'oidc-provider';
 
 import { startPlatform } from '../harness/platform.ts';
-import { postForm } from '../harness/requests.ts';
+import { postForm, postJson } from '../harness/requests.ts';
 
 /** A feature with a row of an endpoint of the engine that takes the parameters of an authorization (RFC 9126). */
 function pushed(stored: AdapterPayload[]): Feature {
@@ -14,7 +14,7 @@ function pushed(stored: AdapterPayload[]): Feature {
       engine: {
         models: {
           PushedAuthorizationRequest: {
-            async upsert(_id, payload) {
+            async upsert(_request, _id, payload) {
               stored.push(payload);
             },
           },
@@ -31,7 +31,7 @@ function pushed(stored: AdapterPayload[]): Feature {
           answeredBy: 'engine',
           isLimited: true,
           isLogged: true,
-          reads: { from: 'form', as: 'authorization' },
+          reads: { from: 'form', kind: 'authorization' },
           readableFrom: 'origins of the client',
           findsUnstoredClients: true,
           success: { level: 'info', outcome: 'answered' },
@@ -70,6 +70,12 @@ test('a row of a feature takes the parameters of an authorization, in a form', a
   t.like(refused, { status: 400, body: { error: 'invalid_scope' } });
   const [record] = await platform.auth.audit.list({ clientId: client.id, types: ['authorization_refused'] });
   t.like(record, { clientId: client.id, error: 'invalid_scope' });
+  const asJson = { ...parameters, max_age: 600, unknown: {} };
+  t.is((await postJson(platform.url('/oauth/par'), asJson)).status, 201);
+  t.like(await postJson(platform.url('/oauth/par'), { ...parameters, state: {} }), {
+    status: 400,
+    body: { error: 'invalid_request', error_description: 'The parameter state must be a string.' },
+  });
   t.is((await postForm(platform.url('/oauth/par/'), parameters)).status, 201);
   t.is((await fetch(platform.url('/oauth/par'))).status, 405);
 });

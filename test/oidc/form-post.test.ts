@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { serveApp, CALLBACK, documentOptions } from '../agents/documents.ts';
 import { Browser } from '../harness/browser.ts';
@@ -6,15 +6,20 @@ import { authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { exchangeCode } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { pages } from 'koa-gatehouse/interactions';
 
-const platform = await startPlatform();
-const app = await platform.registerApp();
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  const app = await platform.registerApp();
+  return { platform, app };
+});
+
 const POST = { response_mode: 'form_post' };
 const BUTTON = 'Continue to https://reports.example';
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 test('a response is posted by a page of this server, with a script of its own', async (t) => {
+  const { platform, app } = await started();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app, { ...POST, state: `"><script>'&` }));
   const consent = await signIn(browser, login);
@@ -41,6 +46,7 @@ test('a response is posted by a page of this server, with a script of its own', 
 });
 
 test('errors are posted too, of a user who denies and of a request without a page', async (t) => {
+  const { platform } = await started();
   const own = await platform.registerApp();
   const browser = new Browser();
   const consent = await signIn(
@@ -88,6 +94,7 @@ test('an app that nobody registered is told of a denial', async (t) => {
 });
 
 test('the mode is refused without a page for it, and for a redirect URI that no form can be posted to', async (t) => {
+  const { platform } = await started();
   const native = await platform.registerApp({
     redirectUris: ['com.example.app:/callback'],
     confidential: false,
@@ -102,7 +109,7 @@ test('the mode is refused without a page for it, and for a redirect URI that no 
   await using without = await startPlatform({
     interactions(flow) {
       const made = { ...bundled(flow) };
-      delete made.post;
+      delete made.formPost;
       return made;
     },
   });

@@ -1,43 +1,55 @@
 /** The answer of the token endpoint to each mistake in a request of a grant, and the reason of it in the audit record. */
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { authorize, BOTH_SCOPES, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { exchangeCode, exchangeRefreshToken, requestClientToken, REFUSED_GRANT } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const OTHER_API = 'https://reports.example/api';
 const WRONG_URI = { redirect_uri: 'https://reports.example/other' };
 const BOTH = { scope: 'schools:read schools:write' };
 
-const platform = await startPlatform({
-  limits: { attempts: false },
-  tokens: { refreshGrace: 0 },
-  scopes: BOTH_SCOPES,
-  resources: { [OTHER_API]: { name: 'Reports', scopes: {} } },
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startPlatform({
+      limits: { attempts: false },
+      tokens: { refreshGrace: 0 },
+      scopes: BOTH_SCOPES,
+      resources: { [OTHER_API]: { name: 'Reports', scopes: {} } },
+    }),
+  );
+  const app = await platform.registerApp({ firstParty: true });
+  const other = await platform.registerApp({ firstParty: true });
+  const service = await platform.registerService(['view_schools']);
+  return { platform, app, other, service };
 });
-const app = await platform.registerApp({ firstParty: true });
-const other = await platform.registerApp({ firstParty: true });
-const service = await platform.registerService(['view_schools']);
+
 const { parameters: challenge, verifier } = pkce();
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 async function codeFor(parameters: Record<string, string> = {}): Promise<string> {
+  const { platform, app } = await started();
   return (await authorize(platform, app, { parameters })).get('code')!;
 }
 
 type More = Record<string, unknown>;
 
-const own = async (more: More): Promise<TokenAnswer> => requestClientToken(platform, service, more);
+const own = async (more: More): Promise<TokenAnswer> => {
+  const { platform, service } = await started();
+  return requestClientToken(platform, service, more);
+};
 
 /** Exchanges a new code. */
 async function exchange(more: More = {}, parameters?: Record<string, string>): Promise<TokenAnswer> {
+  const { platform, app } = await started();
   return exchangeCode(platform, app, await codeFor(parameters), more);
 }
 
-async function refresh(token: unknown, more: More = {}, by: RegisteredApp = app): Promise<TokenAnswer> {
-  return exchangeRefreshToken(platform, by, token, more);
+async function refresh(token: unknown, more: More = {}, by?: RegisteredApp): Promise<TokenAnswer> {
+  const { app, platform } = await started();
+  return exchangeRefreshToken(platform, by ?? app, token, more);
 }
 
 /** Refreshes the token of a new code. */
@@ -46,6 +58,7 @@ async function refreshNew(more: More, parameters?: Record<string, string>): Prom
 }
 
 async function exchangeTwice(more: More = {}): Promise<{ first: TokenAnswer; second: TokenAnswer }> {
+  const { platform, app } = await started();
   const code = await codeFor();
   const first = await exchangeCode(platform, app, code);
   return { first, second: await exchangeCode(platform, app, code, more) };
@@ -62,7 +75,13 @@ async function reuse(): Promise<{ refused: TokenAnswer; current: string }> {
 /** The request, and the reason in the record: the client is not told what is wrong with its code or refresh token. */
 const INVALID_GRANT: Readonly<Record<string, readonly [() => Promise<TokenAnswer>, string]>> = {
   'an unknown code': [async () => exchange({ code: 'unknown' }), 'authorization code not found'],
-  'another client’s code': [async () => exchangeCode(platform, other, await codeFor()), 'client mismatch'],
+  'another client’s code': [
+    async () => {
+      const { platform, other } = await started();
+      return exchangeCode(platform, other, await codeFor());
+    },
+    'client mismatch',
+  ],
   'another redirect URI': [async () => exchange(WRONG_URI), 'authorization code redirect_uri mismatch'],
   'no verifier': [async () => exchange({}, challenge), 'code_verifier must be provided'],
   'a wrong verifier': [
@@ -84,7 +103,10 @@ const INVALID_GRANT: Readonly<Record<string, readonly [() => Promise<TokenAnswer
   ],
   'an unknown refresh token': [async () => refresh('unknown'), 'refresh token not found'],
   'another client’s refresh token': [
-    async () => refresh((await exchange()).body.refresh_token, {}, other),
+    async () => {
+      const { other } = await started();
+      return refresh((await exchange()).body.refresh_token, {}, other);
+    },
     'client mismatch',
   ],
   'a used refresh token': [async () => (await reuse()).refused, 'refresh token already used'],
@@ -96,6 +118,7 @@ const INVALID_GRANT: Readonly<Record<string, readonly [() => Promise<TokenAnswer
 
 for (const [title, [send, reason]] of Object.entries(INVALID_GRANT)) {
   test.serial(`invalid_grant: ${title}`, async (t) => {
+    const { platform, other } = await started();
     const { body, status } = await send();
     t.is(status, 400);
     t.like(body, REFUSED_GRANT);
@@ -112,7 +135,14 @@ const LENGTH = 'code_verifier must be a string with a';
 /** The code of the error, its description, and the request. */
 const OTHERS: readonly (readonly [string, string, () => Promise<TokenAnswer>])[] = [
   ['invalid_client', 'client authentication failed', async () => own({ client_secret: 'wrong' })],
-  ['unauthorized_client', 'this client may not use this grant type', async () => refresh('x', {}, service)],
+  [
+    'unauthorized_client',
+    'this client may not use this grant type',
+    async () => {
+      const { service } = await started();
+      return refresh('x', {}, service);
+    },
+  ],
   ['unsupported_grant_type', 'unsupported grant_type requested', async () => own({ grant_type: 'password' })],
   ['invalid_scope', 'scope contains invalid characters', async () => own({ scope: 'a"b' })],
   ['invalid_target', 'resource indicator must be an absolute URI', async () => own({ resource: 'reports' })],
@@ -164,6 +194,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 test.serial('the other errors tell the client what is wrong', async (t) => {
+  const { platform } = await started();
   for (const [error, description, send] of OTHERS) {
     const { body, status } = await send();
     t.is(status, error === 'invalid_client' ? 401 : 400);
@@ -174,6 +205,7 @@ test.serial('the other errors tell the client what is wrong', async (t) => {
 });
 
 test('the same requests without the mistake are accepted', async (t) => {
+  const { platform, app } = await started();
   const code = await codeFor();
   t.is((await exchangeCode(platform, app, code, WRONG_URI)).status, 400);
   for (const { body, status } of [

@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { hash } from 'bcryptjs';
-import type { ClientTypes, Storage } from 'koa-gatehouse';
+import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startPlatform } from '../harness/platform.ts';
@@ -10,6 +10,8 @@ import type { Platform, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
+import { shared } from '../harness/shared.ts';
+import type { StoredSecret } from '../../lib/contracts/index.ts';
 
 // In the form of Laravel Passport: 40 letters and digits.
 const SECRET = 'kGxVw2bC7LpQzR9tYhN4mJ8sDf3aXeU6iOoB1vTc';
@@ -17,8 +19,10 @@ const SECRET = 'kGxVw2bC7LpQzR9tYhN4mJ8sDf3aXeU6iOoB1vTc';
 const CHEAP = 4;
 
 const storage = memoryStorage();
-const platform = await startPlatform({ storage });
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ storage }));
+  return { platform };
+});
 
 /** A bcrypt hash in the form of PHP. */
 async function bcrypt(value: string, cost = CHEAP, version = '2y'): Promise<string> {
@@ -30,6 +34,7 @@ async function importClient(
   hashes: readonly string[],
   { auth, into = storage, expiresAt }: { auth?: Platform['auth']; into?: Storage; expiresAt?: number } = {},
 ): Promise<string> {
+  const { platform } = await started();
   const { client } = await (auth ?? platform.auth).clients.create({
     name: 'Imported',
     grantType: 'client_credentials',
@@ -37,7 +42,7 @@ async function importClient(
   const { clients } = into;
   for (const { id } of (await clients.find(client.id))!.secrets) await clients.deleteSecret(client.id, id);
   for (const [index, imported] of hashes.entries()) {
-    const secret: ClientTypes.ClientSecret = {
+    const secret: StoredSecret = {
       id: randomUUID(),
       hash: imported,
       label: `imported ${index}`,
@@ -51,8 +56,9 @@ async function importClient(
   return client.id;
 }
 
-async function ask(id: string, secret: string, by: Platform = platform): Promise<TokenAnswer> {
-  return by.token({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
+async function ask(id: string, secret: string, by?: Platform): Promise<TokenAnswer> {
+  const { platform } = await started();
+  return (by ?? platform).token({ grant_type: 'client_credentials', client_id: id, client_secret: secret });
 }
 
 async function hashesOf(id: string): Promise<string[]> {
@@ -60,6 +66,7 @@ async function hashesOf(id: string): Promise<string[]> {
 }
 
 test('an imported secret works, and is stored as SHA-256 at its first use', async (t) => {
+  const { platform } = await started();
   for (const version of ['2a', '2b', '2y']) {
     const id = await importClient([await bcrypt(SECRET, CHEAP, version)]);
     // None of these replaces the stored hash.
@@ -84,6 +91,7 @@ test('of several imported secrets only the hash of the used one is replaced', as
 });
 
 test('a deleted or expired imported secret does not work', async (t) => {
+  const { platform } = await started();
   const expired = await importClient([await bcrypt(SECRET)], { expiresAt: 1 });
   t.is((await ask(expired, SECRET)).status, 401);
   const removed = await importClient([await bcrypt(SECRET)]);

@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { defineGate, personalTokens } from 'koa-gatehouse';
 import { issueToken, testServer } from 'koa-gatehouse/testing';
 
@@ -10,21 +10,25 @@ import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { asClient, clientToken, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform({ tokens: { revocationLag: 1 } });
-const app = await platform.registerApp({ firstParty: true });
-const other = await platform.registerApp({ name: 'Other' });
-const service = await platform.registerService();
-const publicApp = await platform.registerApp({ name: 'Public', confidential: false });
-const INTROSPECT = `${platform.origin}/oauth/introspect`;
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ tokens: { revocationLag: 1 } }));
+  const app = await platform.registerApp({ firstParty: true });
+  const other = await platform.registerApp({ name: 'Other' });
+  const service = await platform.registerService();
+  const publicApp = await platform.registerApp({ name: 'Public', confidential: false });
+  const INTROSPECT = `${platform.origin}/oauth/introspect`;
+  return { platform, app, other, service, publicApp, INTROSPECT };
+});
 
 async function introspect(
   token: string,
-  by: RegisteredApp = app,
+  by?: RegisteredApp,
   more: Record<string, string> = {},
 ): Promise<Answer['body']> {
-  const answer = await postForm(INTROSPECT, { ...asClient(by), token, ...more });
+  const { app, INTROSPECT } = await started();
+  const answer = await postForm(INTROSPECT, { ...asClient(by ?? app), token, ...more });
   if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
   return answer.body;
 }
@@ -32,6 +36,7 @@ async function introspect(
 const INACTIVE = { active: false };
 
 test.serial('expired tokens are inactive', async (t) => {
+  const { platform, app } = await started();
   const { body } = await runCodeFlow(platform, app);
   passTime(31_536_000 + 60);
   t.teardown(() => passTime(-31_536_060));
@@ -39,6 +44,7 @@ test.serial('expired tokens are inactive', async (t) => {
 });
 
 test.serial('a used refresh token is inactive after refreshGrace', async (t) => {
+  const { platform, app } = await started();
   const { body } = await runCodeFlow(platform, app);
   const { body: next } = await exchangeRefreshToken(platform, app, body.refresh_token);
   passTime(60);
@@ -52,6 +58,7 @@ test.serial('a used refresh token is inactive after refreshGrace', async (t) => 
 });
 
 test('introspection returns the documented members, whatever the token_type_hint', async (t) => {
+  const { platform, app, service, INTROSPECT } = await started();
   const { body } = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
   const ofService = await clientToken(platform, service);
   const ofUser = {
@@ -111,6 +118,7 @@ test('the user has the name that the host gives, in each kind of token', async (
 });
 
 test('unknown tokens, tokens of other clients and other credentials are inactive', async (t) => {
+  const { platform, app, service, other } = await started();
   const { body } = await runCodeFlow(platform, app);
   const code = (await authorize(platform, app)).get('code')!;
   const [head, payload, signature] = body.access_token.split('.');
@@ -144,7 +152,7 @@ test('a client with introspect_tokens gets the access tokens of all clients, and
       roles: { resource_server: ['introspect_tokens'] },
     }),
     users: {
-      authenticate: async () => undefined,
+      verifyPassword: async () => undefined,
       find: async (id: string) => (permissions.has(id) ? { id } : undefined),
       permissions: async ({ id }: { id: string }) => permissions.get(id) ?? [],
     },
@@ -182,13 +190,14 @@ test('a client with introspect_tokens gets the access tokens of all clients, and
   permissions.set('olga', ['view_schools']);
   t.deepEqual(await asks(owned, ofJob), INACTIVE);
 
-  await server.auth.revoke({ user: '1' });
+  await server.auth.revoke({ userId: '1' });
   t.deepEqual(await asks(api, ofUser), INACTIVE);
   await clients.update(api.client.id, { roles: [] });
   t.deepEqual(await asks(api, ofJob), INACTIVE);
 });
 
 test('revoked tokens are inactive', async (t) => {
+  const { platform, app } = await started();
   const { body } = await runCodeFlow(platform, app);
   await platform.auth.revoke({ token: body.access_token });
   t.deepEqual(await introspect(body.access_token), INACTIVE);
@@ -198,11 +207,12 @@ test('revoked tokens are inactive', async (t) => {
 
   const own = await platform.registerService();
   const ofOwn = await clientToken(platform, own);
-  await platform.auth.revoke({ client: own.client.id });
+  await platform.auth.revoke({ clientId: own.client.id });
   t.deepEqual(await introspect(ofOwn, own), INACTIVE);
 });
 
 test('tokens of a deleted user are inactive', async (t) => {
+  const { platform, app } = await started();
   const users = platform.users.all;
   users.push({ id: 'kim', name: 'Kim', email: 'kim@school.example', password: 'p', permissions: [] });
   const { body } = await runCodeFlow(platform, app, { person: 'kim@school.example', password: 'p' });
@@ -212,6 +222,7 @@ test('tokens of a deleted user are inactive', async (t) => {
 });
 
 test('only a confidential client can introspect tokens', async (t) => {
+  const { platform, app, INTROSPECT, publicApp } = await started();
   const { body } = await runCodeFlow(platform, app);
   const token = body.access_token;
   const answers = [

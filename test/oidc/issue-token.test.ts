@@ -1,12 +1,14 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import test from 'ava';
-import { ClientNotFoundError, ConfigError } from 'koa-gatehouse';
-import type { AuditRecordOf, IssueTokenOptions } from 'koa-gatehouse';
+import test from '../harness/test.ts';
+import { ConfigError } from 'koa-gatehouse';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { like } from '../harness/like.ts';
 import { people, startPlatform } from '../harness/platform.ts';
 import { platformOn } from './on-databases.ts';
+import type { AuditRecord } from '../../lib/contracts/audit.ts';
+import { ClientNotFoundError } from '../../lib/errors.ts';
+import type { IssueTokenOptions } from '../../lib/token/issue-token.ts';
 
 test('auth.issueToken() issues a token like the token endpoint, with the given lifetime', async (t) => {
   await using platform = await startPlatform();
@@ -15,8 +17,8 @@ test('auth.issueToken() issues a token like the token endpoint, with the given l
   const service = await platform.registerService(['view_schools']);
 
   const ofUser = await auth.issueToken({
-    client: app.client.id,
-    user: '1',
+    clientId: app.client.id,
+    userId: '1',
     scopes: ['schools:read'],
     lifetime: '1 hour',
   });
@@ -36,14 +38,14 @@ test('auth.issueToken() issues a token like the token endpoint, with the given l
     data: { type: 'user', id: '1', scopes: ['schools:read'] },
   });
 
-  const ofClient = await auth.issueToken({ client: service.client.id });
+  const ofClient = await auth.issueToken({ clientId: service.client.id });
   t.is(decodeJwt(ofClient).exp! - decodeJwt(ofClient).iat!, 31_536_000);
   t.is((await platform.api('/schools', ofClient)).status, 200);
 
   await auth.audit.flush();
   const records = (await auth.audit.list({
     types: ['token_issued'],
-  })) as readonly AuditRecordOf<'token_issued'>[];
+  })) as readonly AuditRecord<'token_issued'>[];
   t.deepEqual(
     records.map(({ clientId, grantId, grantType, userId }) => ({ clientId, userId, grantId, grantType })),
     [
@@ -53,7 +55,7 @@ test('auth.issueToken() issues a token like the token endpoint, with the given l
   );
   t.false(JSON.stringify(records).includes(ofUser.split('.')[2]!));
 
-  await auth.revoke({ grant: String(claims['grant_id']) });
+  await auth.revoke({ grantId: String(claims['grant_id']) });
   t.is((await platform.api('/schools', ofUser)).status, 401);
 });
 
@@ -82,8 +84,8 @@ onEachDatabase(
     const app = (await platform.registerApp()).client.id;
     const service = (await platform.registerService(['view_schools'])).client.id;
     for (const [options, target] of [
-      [{ client: app, user: '1' }, { user: '1' }],
-      [{ client: service }, { client: service }],
+      [{ clientId: app, userId: '1' }, { userId: '1' }],
+      [{ clientId: service }, { clientId: service }],
     ] as const) {
       duringCall = async () => platform.auth.revoke(target);
       const late = await platform.api('/schools', await platform.auth.issueToken(options));
@@ -100,11 +102,11 @@ test('without scopes those of the registration of the client apply', async (t) =
   const free = await platform.registerApp();
   const scopesOf = async (given: IssueTokenOptions): Promise<unknown> =>
     decodeJwt(await auth.issueToken(given))['scope'];
-  t.is(await scopesOf({ client: listed.client.id, user: '1' }), 'schools:read');
-  t.is(await scopesOf({ client: listed.client.id, user: '1', scopes: [] }), 'schools:read');
-  t.is(await scopesOf({ client: free.client.id, user: '1' }), undefined);
+  t.is(await scopesOf({ clientId: listed.client.id, userId: '1' }), 'schools:read');
+  t.is(await scopesOf({ clientId: listed.client.id, userId: '1', scopes: [] }), 'schools:read');
+  t.is(await scopesOf({ clientId: free.client.id, userId: '1' }), undefined);
   t.is(
-    await scopesOf({ client: free.client.id, user: '1', scopes: ['schools:read', 'schools:read'] }),
+    await scopesOf({ clientId: free.client.id, userId: '1', scopes: ['schools:read', 'schools:read'] }),
     'schools:read',
   );
 });
@@ -119,21 +121,29 @@ test('invalid options are refused with their names, and nothing is issued', asyn
   const none = (await platform.registerApp({ scopes: [] })).client.id;
 
   const mistakes: [given: object | undefined, option: string, remedy: RegExp][] = [
-    [{}, 'client', /^pass a client_id/],
-    [{ client: { id: app } }, 'client', /^pass a client_id/],
-    [{ client: app, users: '1' }, 'users', /^there is no such option; did you mean user\?/],
-    [{ client: app, user: { id: '1' } }, 'user', /^pass a user's id/],
-    [{ client: app, user: '99' }, 'user', /^users\.find\(\) finds no user/],
-    [{ client: app }, 'user', /acts for users only .*; pass the id of a user$/],
-    [{ client: service, user: '1' }, 'user', /acts for itself only/],
-    [{ client: disabled, user: '1' }, 'client', /is disabled; enable it first$/],
-    [{ client: app, user: '1', scopes: 'schools:read' }, 'scopes', /^list the names of the scopes, such as/],
-    [{ client: app, user: '1', scopes: ['x'] }, 'scopes', /^the server has no scope "x"$/],
-    [{ client: none, user: '1', scopes: ['schools:read'] }, 'scopes', /may not ask for the scope/],
-    [{ client: none, user: '1' }, 'scopes', /is registered for no scope/],
-    [{ client: service, lifetime: 'soon' }, 'lifetime', /^give seconds, or a number and a unit/],
-    [{ client: service, lifetime: 0 }, 'lifetime', /at least 1 s$/],
-    [{ client: service, lifetime: '61 min' }, 'lifetime', /^at most lifetimes.accessToken, which is 3600 s/],
+    [{}, 'clientId', /^pass a client_id/],
+    [{ clientId: { id: app } }, 'clientId', /^pass a client_id/],
+    [{ clientId: app, users: '1' }, 'users', /^there is no such option; did you mean userId\?/],
+    [{ clientId: app, userId: { id: '1' } }, 'userId', /^pass a user's id/],
+    [{ clientId: app, userId: '99' }, 'userId', /^users\.find\(\) finds no user/],
+    [{ clientId: app }, 'userId', /acts for users only .*; pass the id of a user$/],
+    [{ clientId: service, userId: '1' }, 'userId', /acts for itself only/],
+    [{ clientId: disabled, userId: '1' }, 'clientId', /is disabled; enable it first$/],
+    [
+      { clientId: app, userId: '1', scopes: 'schools:read' },
+      'scopes',
+      /^list the names of the scopes, such as/,
+    ],
+    [{ clientId: app, userId: '1', scopes: ['x'] }, 'scopes', /^the server has no scope "x"$/],
+    [{ clientId: none, userId: '1', scopes: ['schools:read'] }, 'scopes', /may not ask for the scope/],
+    [{ clientId: none, userId: '1' }, 'scopes', /is registered for no scope/],
+    [{ clientId: service, lifetime: 'soon' }, 'lifetime', /^give seconds, or a number and a unit/],
+    [{ clientId: service, lifetime: 0 }, 'lifetime', /at least 1 s$/],
+    [
+      { clientId: service, lifetime: '61 min' },
+      'lifetime',
+      /^at most lifetimes.accessToken, which is 3600 s/,
+    ],
   ];
   await t.throwsAsync(auth.issueToken(undefined as never), {
     code: 'ERR_CONFIG',
@@ -146,7 +156,7 @@ test('invalid options are refused with their names, and nothing is issued', asyn
     t.is(error.option, `issueToken({ ${option} })`);
     t.regex(error.message.slice(error.option.length + 2), remedy);
   }
-  await t.throwsAsync(auth.issueToken({ client: 'unknown' }), { instanceOf: ClientNotFoundError });
+  await t.throwsAsync(auth.issueToken({ clientId: 'unknown' }), { instanceOf: ClientNotFoundError });
   await auth.audit.flush();
   t.deepEqual(await auth.audit.list({ types: ['token_issued'] }), []);
 });

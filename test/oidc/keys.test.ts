@@ -1,6 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, generateKeyPair, importJWK, SignJWT } from 'jose';
 import type { JWK } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { ConfigError, createAdministration } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -12,6 +12,7 @@ import { send } from '../harness/requests.ts';
 import { rotateSigningKey } from '../harness/signing-keys.ts';
 import { around, breakable, pausable } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
+import { aSession } from '../storage/rows.ts';
 import { clientToken } from '../harness/tokens.ts';
 
 async function issue(platform: Platform): Promise<string> {
@@ -40,7 +41,7 @@ test.serial('after a rotation the new key signs, the old key verifies, and both 
   for (const token of [before, after]) t.is((await platform.api('/identity', token)).status, 200);
   t.deepEqual(await publishedBy(platform), [key.id, kidOf(before)]);
   t.deepEqual(
-    platform.auth.keys.list().map(({ id, status }) => [id, status]),
+    platform.auth.signingKeys.list().map(({ id, status }) => [id, status]),
     [
       [key.id, 'active'],
       [kidOf(before), 'retired'],
@@ -51,16 +52,16 @@ test.serial('after a rotation the new key signs, the old key verifies, and both 
 test('a new key is published before it signs', async (t) => {
   await using platform = await startPlatform();
   const before = Math.floor(Date.now() / 1000);
-  const key = await platform.auth.keys.rotate({ after: '2 minutes' });
+  const key = await platform.auth.signingKeys.rotate({ after: '2 minutes' });
   t.true(key.activeAt >= before + 120);
   t.is(key.status, 'next');
   const token = await issue(platform);
   t.not(kidOf(token), key.id);
   t.deepEqual(await publishedBy(platform), [kidOf(token), key.id]);
   for (const after of [-1, 0, 29, '29 seconds'] as const)
-    await t.throwsAsync(platform.auth.keys.rotate({ after }), {
+    await t.throwsAsync(platform.auth.signingKeys.rotate({ after }), {
       instanceOf: ConfigError,
-      message: /^keys\.rotate\(\{ after \}\): give .*at least 30 s/,
+      message: /^signingKeys\.rotate\(\{ after \}\): give .*at least 30 s/,
     });
 });
 
@@ -91,7 +92,7 @@ async function startTwo() {
     broken,
     pause,
     rotated: async (): Promise<string> => {
-      await here.auth.keys.rotate();
+      await here.auth.signingKeys.rotate();
       return issue(here);
     },
     valid: await issue(here),
@@ -153,7 +154,7 @@ test('two concurrent rotations on two nodes create one key', async (t) => {
   await using here = await startPlatform({ storage });
   await using there = await startPlatform({ storage, issuer: here.origin });
   const [one, other] = await Promise.all(
-    [here, there].map(({ auth }) => auth.keys.rotate({ after: '30 seconds' })),
+    [here, there].map(({ auth }) => auth.signingKeys.rotate({ after: '30 seconds' })),
   );
   t.is(one!.id, other!.id);
   t.is((await storage.keys.list('token')).length, 2);
@@ -169,7 +170,7 @@ test.serial(
       tokens: { lifetimes: { accessToken: 3600 }, revocationLag: 1 },
     });
     const [old] = await storage.keys.list('token');
-    const key = await platform.auth.keys.rotate({ after: 60 });
+    const key = await platform.auth.signingKeys.rotate({ after: 60 });
     passTime(59);
     const last = await issue(platform);
     t.is(kidOf(last), old!.id);
@@ -182,10 +183,10 @@ test.serial(
     await until(async () => (await publishedBy(platform)).length === 1);
     t.deepEqual(await publishedBy(platform), [key.id]);
     t.deepEqual(
-      platform.auth.keys.list().map(({ id, status }) => [id, status]),
+      platform.auth.signingKeys.list().map(({ id, status }) => [id, status]),
       [[key.id, 'active']],
     );
-    const listed = await createAdministration({ storage }).keys.list();
+    const listed = await createAdministration({ storage }).signingKeys.list();
     t.deepEqual(
       listed.map(({ id }) => id),
       [key.id],
@@ -224,17 +225,16 @@ test('without the key-encryption key of the stored keys the server does not star
 
 test('a key is rotated after keyRotation', async (t) => {
   await using platform = await startPlatform({ tokens: { keyRotation: 1 } });
-  const [first] = platform.auth.keys.list();
-  await until(() => platform.auth.keys.list().length > 1);
-  const keys = platform.auth.keys.list();
+  const [first] = platform.auth.signingKeys.list();
+  await until(() => platform.auth.signingKeys.list().length > 1);
+  const keys = platform.auth.signingKeys.list();
   t.is(keys[0]!.status, 'next');
   t.is(keys.at(-1)!.id, first!.id);
 });
 
 test('expired rows are deleted after pruneInterval', async (t) => {
   const storage = memoryStorage();
-  const session = { id: 'old', uid: 'old', userId: '1', payload: {}, expiresAt: 1, sequence: 0 };
-  await storage.sessions.insert(session);
+  await storage.sessions.insert(aSession({ id: 'old', expiresAt: 1, sequence: 0 }));
   await using _platform = await startPlatform({ storage, retention: { pruneInterval: 1 } });
   await until(async () => (await storage.sessions.find('old')) === undefined);
   t.is(await storage.sessions.find('old'), undefined);

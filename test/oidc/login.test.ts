@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -8,20 +8,23 @@ import type { Page } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, signIn, signOut, startPlatform } from '../harness/platform.ts';
 import { exchangeCode } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const storage = memoryStorage();
-const platform = await startPlatform({ storage });
-test.after.always(() => platform[Symbol.asyncDispose]());
-
-// On loopback the name has the port, because cookies are shared by the ports of a host (RFC 6265 section 8.5).
-const SESSION_COOKIE = `gatehouse_session_${new URL(platform.origin).port}`;
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ storage }));
+  // On loopback the name has the port, because cookies are shared by the ports of a host (RFC 6265 section 8.5).
+  const SESSION_COOKIE = `gatehouse_session_${new URL(platform.origin).port}`;
+  return { platform, SESSION_COOKIE };
+});
 
 // The tolerance for the clocks of two nodes, in seconds (the default of the engine).
 const TOLERANCE = 15;
 
 const BOB = ['bob@school.example', 'battery staple'] as const;
 
-function sessionOf(browser: Browser): string | undefined {
+async function sessionOf(browser: Browser): Promise<string | undefined> {
+  const { SESSION_COOKIE } = await started();
   return browser.cookies.find(({ name }) => name === SESSION_COOKIE)?.value;
 }
 
@@ -36,6 +39,7 @@ function uidOf({ url }: Page): string {
 
 // Sets the clock ahead: the tests below it start afterwards.
 test.serial('a login or consent page expires after an hour', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
@@ -51,6 +55,7 @@ test.serial('a login or consent page expires after an hour', async (t) => {
 });
 
 test.serial('an unused session ends after 14 days', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -61,6 +66,7 @@ test.serial('an unused session ends after 14 days', async (t) => {
 });
 
 test('an unknown login and a wrong password get the same response, and can be corrected', async (t) => {
+  const { platform } = await started();
   const browser = new Browser();
   const page = await browser.open(authorizeUrl(platform, await platform.registerApp()));
   for (const [person, password] of [
@@ -74,11 +80,12 @@ test('an unknown login and a wrong password get the same response, and can be co
   }
   const malformed = await signIn(browser, page, 'ann@school.example', 'correct horse\u0000');
   t.is(malformed.status, 400);
-  t.is(sessionOf(browser), undefined);
+  t.is(await sessionOf(browser), undefined);
   t.is((await signIn(browser, page)).heading, 'Authorize Reports');
 });
 
 test('a login gives the session a new id, and the old id stops working', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -86,7 +93,7 @@ test('a login gives the session a new id, and the old id stops working', async (
     ['1', 'ann@school.example', 'correct horse'],
     ['2', ...BOB],
   ] as const) {
-    const before = sessionOf(browser);
+    const before = await sessionOf(browser);
     t.regex(before!, /^[\w-]{43}$/);
     const cookie = browser.cookieField;
     const works = async (): Promise<boolean> => {
@@ -97,7 +104,7 @@ test('a login gives the session a new id, and the old id stops working', async (
     const login = await browser.open(authorizeUrl(platform, app, { prompt: 'login' }));
     const submitted = await browser.submit(login, 'Sign in', { login: person, password });
     // Before the redirect is followed.
-    t.not(sessionOf(browser), before);
+    t.not(await sessionOf(browser), before);
     t.false(await works());
     const next = await browser.follow(submitted);
     const end = next.location ? next : await browser.follow(await browser.submit(next, 'Authorize'));
@@ -108,11 +115,12 @@ test('a login gives the session a new id, and the old id stops working', async (
 });
 
 test('a forged or altered session cookie is ignored', async (t) => {
+  const { platform, SESSION_COOKIE } = await started();
   const app = await platform.registerApp();
   const victim = new Browser();
   await authorize(platform, app, { browser: victim });
   const signature = victim.cookies.find(({ name }) => name === `${SESSION_COOKIE}.sig`)!.value;
-  for (const session of [`${sessionOf(victim)}x`, 'forged', '__proto__', '%00']) {
+  for (const session of [`${await sessionOf(victim)}x`, 'forged', '__proto__', '%00']) {
     const cookie = `${SESSION_COOKIE}=${session}; ${SESSION_COOKIE}.sig=${signature}`;
     const page = await new Browser().get(authorizeUrl(platform, app, { prompt: 'none' }), { cookie });
     t.is(page.location?.searchParams.get('error'), 'login_required', cookie);
@@ -120,6 +128,7 @@ test('a forged or altered session cookie is ignored', async (t) => {
 });
 
 test('concurrent requests in two tabs each get their own state and code', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const one = await browser.open(authorizeUrl(platform, app, { state: 'one' }));
@@ -137,6 +146,7 @@ test('concurrent requests in two tabs each get their own state and code', async 
 });
 
 test('a login sets the session in the browser that sends the password, not where the request began', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const [attacker, victim] = [new Browser(), new Browser()];
   const login = await attacker.open(authorizeUrl(platform, app));
@@ -151,6 +161,7 @@ test('a login sets the session in the browser that sends the password, not where
 });
 
 test('a consent page cannot be opened or answered in another browser', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const foreign = new Browser();
@@ -170,6 +181,7 @@ test('a consent page cannot be opened or answered in another browser', async (t)
 });
 
 test('a login of another user, or a logout, ends the open consent pages of the first user', async (t) => {
+  const { platform } = await started();
   for (const end of [
     async (browser: Browser, login: Page) => signIn(browser, login, ...BOB),
     async (browser: Browser) => signOut(platform, browser),
@@ -188,6 +200,7 @@ test('a login of another user, or a logout, ends the open consent pages of the f
 });
 
 test('the URL of a page is refused when it was changed or encrypted by another server', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const page = await browser.open(authorizeUrl(platform, app));
@@ -220,6 +233,7 @@ test('the URL of a page is refused when it was changed or encrypted by another s
 });
 
 test('the URLs of the pages tell neither the user, nor the session, nor the request', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app, { state: 'state-of-the-app' }));
@@ -233,6 +247,7 @@ test('the URLs of the pages tell neither the user, nor the session, nor the requ
 });
 
 test('a request that is too long is an error: a redirect with a session, a page without', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const long = authorizeUrl(platform, app, { state: randomBytes(5600).toString('base64url') });
   const page = await new Browser().get(long);
@@ -248,6 +263,7 @@ test('a request that is too long is an error: a redirect with a session, a page 
 });
 
 test('a client that is disabled or deleted during the flow gets no code', async (t) => {
+  const { platform } = await started();
   for (const how of ['disable', 'delete'] as const) {
     const app = await platform.registerApp();
     const browser = new Browser();

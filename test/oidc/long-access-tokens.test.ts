@@ -40,7 +40,7 @@ onEachDatabaseInSeries(
     }
 
     // A revocation after the refresh tokens were pruned holds until the access tokens expire.
-    await platform.auth.revoke({ user: '1' });
+    await platform.auth.revoke({ userId: '1' });
     passTime(3 * HOUR);
     await platform.auth.prune();
     for (const token of [refreshed.body.access_token, successor.access_token]) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import type { Client } from 'koa-gatehouse';
 

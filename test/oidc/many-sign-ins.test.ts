@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';

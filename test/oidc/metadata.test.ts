@@ -1,5 +1,5 @@
 import * as mcp from '@modelcontextprotocol/client';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { agents, devices } from 'koa-gatehouse';
 import * as oauth from 'oauth4webapi';
 
@@ -9,11 +9,14 @@ import { postForm, send } from '../harness/requests.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
 import type { RawResponse } from '../harness/raw-connection.ts';
 import { asClient } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform();
-const below = await startPlatform({}, { path: '/auth' });
-const app = await platform.registerApp({ firstParty: true });
-test.after.always(() => Promise.all([platform, below].map((one) => one[Symbol.asyncDispose]())));
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  const below = stack.use(await startPlatform({}, { path: '/auth' }));
+  const app = await platform.registerApp({ firstParty: true });
+  return { platform, below, app };
+});
 
 const DOCUMENT = '/.well-known/oauth-authorization-server';
 const OPENID = '/.well-known/openid-configuration';
@@ -45,6 +48,7 @@ function sorted(document: object | undefined): object {
 }
 
 test('the metadata of the server is correct', async (t) => {
+  const { platform } = await started();
   const { status, body, headers } = await send(platform.origin + DOCUMENT);
   t.is(status, 200);
   t.deepEqual(sorted(body), documentOf(platform.origin));
@@ -58,7 +62,7 @@ test('the metadata fits the schemas of clients', async (t) => {
   let origin = '';
   await using server = await startPlatform(
     {
-      clients: { keys: true },
+      clients: { privateKeyJwt: true },
       features: [agents({ registration: { scopes: [] }, documents: { scopes: [] } }), devices()],
       get resources() {
         return { [`${origin}/auth/mcp`]: { name: 'Schools for agents' } };
@@ -81,6 +85,7 @@ test('the metadata fits the schemas of clients', async (t) => {
 });
 
 test('each endpoint of the metadata exists', async (t) => {
+  const { platform, app } = await started();
   const { body } = await send(platform.origin + DOCUMENT);
   for (const [name, url] of Object.entries(body!)) {
     if (!/_endpoint$|^jwks_uri$/.test(name)) continue;
@@ -94,6 +99,7 @@ test('each endpoint of the metadata exists', async (t) => {
 });
 
 test('for an issuer with a path the well-known part is inserted before it (RFC 8414 section 3.1)', async (t) => {
+  const { below } = await started();
   for (const path of [`${DOCUMENT}/auth`, `/auth${DOCUMENT}`]) {
     const { status, body } = await send(below.origin + path);
     t.is(status, 200, path);
@@ -117,6 +123,7 @@ test('for an issuer with a path the well-known part is inserted before it (RFC 8
 
 /** The answer to the lines of a request. */
 async function answerTo(...lines: readonly string[]): Promise<RawResponse> {
+  const { platform } = await started();
   const connection = await RawConnection.open(platform.origin);
   connection.write(`${lines.join('\r\n')}\r\n\r\n`);
   const answer = await connection.answer();
@@ -125,6 +132,7 @@ async function answerTo(...lines: readonly string[]): Promise<RawResponse> {
 }
 
 test('the Host header does not change URLs, and causes no 5xx', async (t) => {
+  const { platform, app } = await started();
   const authorize = `/oauth/authorize${authorizeUrl(platform, app).search}`;
   const forwarded = [
     'X-Forwarded-Host: evil.example',

@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { devices } from 'koa-gatehouse';
 import type { ExecutionContext } from 'ava';
 
@@ -8,17 +8,27 @@ import { Browser } from '../harness/browser.ts';
 import { BOTH_SCOPES, runCodeFlow, signedIn, startPlatform } from '../harness/platform.ts';
 import type { TokenAnswer } from '../harness/platform.ts';
 import { exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform({
-  features: [devices()],
-  scopes: BOTH_SCOPES,
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startPlatform({
+      features: [devices()],
+      scopes: BOTH_SCOPES,
+    }),
+  );
+  return { platform };
 });
+
 // Who may view and edit schools.
-const asCleo = async (): Promise<Browser> => signedIn(platform, 'cleo@school.example', 'open sesame');
-test.after.always(() => platform[Symbol.asyncDispose]());
+const asCleo = async (): Promise<Browser> => {
+  const { platform } = await started();
+  return signedIn(platform, 'cleo@school.example', 'open sesame');
+};
 
 /** A token that tells who its user is, and permits nothing. */
 async function permitsNothing(t: ExecutionContext, token: string): Promise<void> {
+  const { platform } = await started();
   t.is(decodeJwt(token)['scope'], undefined);
   const { body, status } = await platform.api('/identity', token);
   t.is(status, 200);
@@ -27,6 +37,7 @@ async function permitsNothing(t: ExecutionContext, token: string): Promise<void>
 }
 
 test('offline_access beside scopes is granted, and is in no access token', async (t) => {
+  const { platform } = await started();
   for (const scopes of [undefined, ['schools:read', 'schools:write']]) {
     const app = await platform.registerApp({ scopes });
     // With a login and a consent, after each of which the request is sent again.
@@ -47,6 +58,7 @@ test('offline_access beside scopes is granted, and is in no access token', async
 });
 
 test('offline_access alone permits nothing but to know who the user is', async (t) => {
+  const { platform } = await started();
   for (const scopes of [undefined, ['schools:read'], []]) {
     for (const firstParty of [true, false]) {
       const app = await platform.registerApp({ firstParty, scopes });
@@ -68,6 +80,7 @@ test('offline_access alone permits nothing but to know who the user is', async (
 });
 
 test('a refresh with offline_access alone is none without scopes', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   const browser = await asCleo();
   for (const scope of ['', 'schools:read']) {
@@ -81,6 +94,7 @@ test('a refresh with offline_access alone is none without scopes', async (t) => 
 });
 
 test('offline_access of a device is granted, and permits nothing alone', async (t) => {
+  const { platform } = await started();
   const browser = await asCleo();
   const app = await registerDevice(platform);
   const tokensOf = async (scope: string): Promise<TokenAnswer['body']> => {
@@ -97,6 +111,7 @@ test('offline_access of a device is granted, and permits nothing alone', async (
 });
 
 test('where no refresh token is issued, offline_access is an unknown scope', async (t) => {
+  const { platform } = await started();
   const service = await platform.registerService(['view_schools']);
   const scope = 'schools:read offline_access';
   const { body, status } = await requestClientToken(platform, service, { scope });

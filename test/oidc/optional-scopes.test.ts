@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt } from 'jose';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -11,6 +11,7 @@ import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { pausable } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const READ = { description: 'See your schools', permissions: ['view_schools'] } as const;
 const WRITE = { description: 'Change your schools', permissions: ['edit_schools'] } as const;
@@ -20,42 +21,58 @@ const BOTH = 'schools:read schools:write';
 const LEFT_OUT = 'schools:read';
 
 const { storage, pause } = pausable(memoryStorage());
-const platform = await startPlatform({
-  storage,
-  scopes: {
-    'schools:read': READ,
-    'schools:write': { ...WRITE, optional: true },
-    profile: { description: 'See your name', permissions: [], optional: true },
-    admin: ADMIN,
-  },
-  resources: {
-    [DOCUMENTS]: { name: 'Documents', scopes: { 'schools:read': { ...READ, optional: true }, admin: ADMIN } },
-  },
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startPlatform({
+      storage,
+      scopes: {
+        'schools:read': READ,
+        'schools:write': { ...WRITE, optional: true },
+        profile: { description: 'See your name', permissions: [], optional: true },
+        admin: ADMIN,
+      },
+      resources: {
+        [DOCUMENTS]: {
+          name: 'Documents',
+          scopes: { 'schools:read': { ...READ, optional: true }, admin: ADMIN },
+        },
+      },
+    }),
+  );
+  const browser = await signedIn(platform, ...CLEO);
+  return { platform, browser };
 });
+
 /** Who has the permissions to view and to edit schools. */
 const CLEO = ['cleo@school.example', 'open sesame'] as const;
-const browser = await signedIn(platform, ...CLEO);
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 async function ask(
   app: RegisteredApp,
   scope: string,
-  { by = browser, ...parameters }: { by?: Browser; [parameter: string]: unknown } = {},
+  { by, ...parameters }: { by?: Browser; [parameter: string]: unknown } = {},
 ): Promise<Page> {
-  return by.open(authorizeUrl(platform, app, { scope, ...(parameters as Record<string, string>) }));
+  const { browser, platform } = await started();
+  return (by ?? browser).open(
+    authorizeUrl(platform, app, { scope, ...(parameters as Record<string, string>) }),
+  );
 }
 
 /** Authorizes with only these boxes checked. */
-async function grant(page: Page, checked: readonly string[], by = browser): Promise<Page> {
+async function grant(page: Page, checked: readonly string[], by?: Browser): Promise<Page> {
+  const { browser } = await started();
   const boxes = page.boxesOf('Authorize').filter(({ value }) => checked.includes(value));
-  return by.follow(await send(page, Object.fromEntries(boxes.map(({ name, value }) => [name, value])), by));
+  return (by ?? browser).follow(
+    await send(page, Object.fromEntries(boxes.map(({ name, value }) => [name, value])), by ?? browser),
+  );
 }
 
-async function send(page: Page, fields: string | Record<string, string>, by = browser): Promise<Page> {
-  return by.post(page.actionOf('Authorize'), new URLSearchParams(fields));
+async function send(page: Page, fields: string | Record<string, string>, by?: Browser): Promise<Page> {
+  const { browser } = await started();
+  return (by ?? browser).post(page.actionOf('Authorize'), new URLSearchParams(fields));
 }
 
 async function redeem(app: RegisteredApp, { location }: Page, more = {}): Promise<TokenAnswer['body']> {
+  const { platform } = await started();
   return (await exchangeCode(platform, app, location?.searchParams.get('code'), more)).body;
 }
 
@@ -64,6 +81,7 @@ async function tokensOf(app: RegisteredApp, page: Page, checked: readonly string
 }
 
 async function introspect(app: RegisteredApp, token: string): Promise<unknown> {
+  const { platform } = await started();
   return (await postForm(platform.url('/oauth/introspect'), { token, ...asClient(app) })).body;
 }
 
@@ -73,6 +91,7 @@ async function consentedScopes({ client }: RegisteredApp): Promise<readonly stri
 
 /** The scopes of the recorded consents, the last one first. */
 async function recordedScopes({ client }: RegisteredApp): Promise<unknown[]> {
+  const { platform } = await started();
   const events = await platform.auth.audit.list({ clientId: client.id, types: ['consent_given'] });
   return events.map((event) => 'scopes' in event && event.scopes);
 }
@@ -80,6 +99,7 @@ async function recordedScopes({ client }: RegisteredApp): Promise<unknown[]> {
 const choicesOf = (page: Page): string[] => page.boxesOf('Authorize').map(({ label }) => label);
 
 test('an unchecked scope is in no token, and the token response says so', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const page = await ask(app, BOTH);
   t.deepEqual(page.boxesOf('Authorize'), [
@@ -107,7 +127,24 @@ test('an unchecked scope is in no token, and the token response says so', async 
   t.deepEqual(await recordedScopes(app), [[LEFT_OUT]]);
 });
 
+test('where the platform does not vouch for the app, users check each box themselves', async (t) => {
+  const { platform } = await started();
+  for (const [fields, isChecked] of [
+    [{ ownerId: '3' }, false],
+    [{ ownerId: '3', verified: true }, true],
+    [{}, true],
+  ] as const) {
+    const app = await platform.registerApp(fields);
+    const [write] = (await ask(app, BOTH)).boxesOf('Authorize');
+    t.like(write, { value: 'schools:write', isChecked }, JSON.stringify(fields));
+  }
+  const alone = await platform.registerApp({ ownerId: '3' });
+  const page = await ask(alone, 'schools:write');
+  t.true(page.boxesOf('Authorize')[0]!.isChecked, 'the button answers for the only scope');
+});
+
 test('a declined scope is asked for when it is requested again, and never granted silently', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const first = await tokensOf(app, await ask(app, BOTH), []);
 
@@ -132,6 +169,7 @@ test('a declined scope is asked for when it is requested again, and never grante
 });
 
 test('a client that requests more scopes gets a page for the new ones, and a token for all', async (t) => {
+  const { platform, browser } = await started();
   const app = await platform.registerApp();
   await runCodeFlow(platform, app, { browser, parameters: { scope: 'schools:read' } });
   const before = await storage.consents.find('3', app.client.id);
@@ -159,6 +197,7 @@ test('a client that requests more scopes gets a page for the new ones, and a tok
 });
 
 test('when nothing would be left, the page is shown again: a request without scopes would have no limit', async (t) => {
+  const { platform } = await started();
   for (const scopes of [undefined, ['profile', 'schools:write', 'schools:read']]) {
     const app = await platform.registerApp({ scopes });
     const page = await ask(app, 'schools:write profile');
@@ -175,6 +214,7 @@ test('when nothing would be left, the page is shown again: a request without sco
 });
 
 test('scopes of the registration, and those that are requested twice, have one check box each', async (t) => {
+  const { platform } = await started();
   for (const [scopes, scope] of [
     [['schools:read', 'schools:write'], ''],
     [undefined, `${BOTH} schools:write schools:read`],
@@ -189,6 +229,7 @@ test('scopes of the registration, and those that are requested twice, have one c
 });
 
 test('the scopes of each API are optional, declined and remembered for that API', async (t) => {
+  const { platform, browser } = await started();
   const app = await platform.registerApp();
   await runCodeFlow(platform, app, { browser, parameters: { scope: 'schools:read' } });
   const askThere = async (): Promise<Page> => ask(app, 'schools:read admin', { resource: DOCUMENTS });
@@ -205,6 +246,7 @@ test('the scopes of each API are optional, declined and remembered for that API'
 });
 
 test('a forged form grants nothing', async (t) => {
+  const { platform, browser } = await started();
   const app = await platform.registerApp();
   const page = await ask(app, BOTH);
   for (const fields of [
@@ -214,6 +256,8 @@ test('a forged form grants nothing', async (t) => {
     { 'scope-0': 'schools:write admin' },
     { 'scope-0': '' },
     { 'scope-0': '__proto__' },
+    { access: 'admin' },
+    { access: 'schools:read schools:write admin' },
   ]) {
     const refused = await send(page, fields);
     t.is(refused.status, 422, JSON.stringify(fields));
@@ -238,6 +282,7 @@ test('a forged form grants nothing', async (t) => {
 });
 
 test('a form that is sent twice grants what each says, and the consent is that of both', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const page = await ask(app, 'schools:read schools:write profile');
   const [one, other] = await Promise.all([grant(page, ['profile']), grant(page, ['schools:write'])]);
@@ -247,6 +292,7 @@ test('a form that is sent twice grants what each says, and the consent is that o
 });
 
 test('a page in another tab: its own choice counts, whatever was granted meanwhile', async (t) => {
+  const { platform, browser } = await started();
   const app = await platform.registerApp();
   const page = await ask(app, BOTH);
   await runCodeFlow(platform, app, { browser, parameters: { scope: BOTH } });
@@ -257,12 +303,13 @@ test('a page in another tab: its own choice counts, whatever was granted meanwhi
 test.serial(
   'what an app had is not granted again when it is disconnected while the page is open',
   async (t) => {
+    const { platform, browser } = await started();
     for (const checked of [[], ['schools:write']]) {
       const app = await platform.registerApp();
       await runCodeFlow(platform, app, { browser, parameters: { scope: 'schools:read' } });
       const page = await ask(app, BOTH);
       t.deepEqual(choicesOf(page), ['Change your schools']);
-      const confirm = await browser.open(platform.url(`/account/apps/${app.client.id}/disconnect`));
+      const confirm = await browser.open(platform.url(`/account/apps/${app.client.id}/revoke`));
       await browser.submit(confirm, 'Disconnect');
       const end = await grant(page, checked);
       t.is(end.location, undefined, end.location?.href);
@@ -284,6 +331,7 @@ test.serial(
 );
 
 test('the proof of a consent on a free port is not valid for the scopes that were declined', async (t) => {
+  const { platform, browser } = await started();
   const app = await platform.registerApp({
     native: true,
     confidential: false,
@@ -305,6 +353,7 @@ test('the proof of a consent on a free port is not valid for the scopes that wer
 });
 
 test('nodes with different options: the page that the user saw decides', async (t) => {
+  const { platform } = await started();
   await using there = await startPlatform({
     storage,
     issuer: platform.origin,

@@ -1,42 +1,50 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
-import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import type { RegisteredApp, TokenAnswer, Platform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { altered, exchangeCode, REFUSED_GRANT } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform();
-const confidential = await platform.registerApp({ firstParty: true });
-const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  const confidential = await platform.registerApp({ firstParty: true });
+  const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
+  await authorize(platform, confidential, { browser: signedIn });
+  return { platform, confidential, publicApp };
+});
+
 /** A browser with a session: without a session errors are shown on a page. */
 const signedIn = new Browser();
-await authorize(platform, confidential, { browser: signedIn });
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 async function codeFor(app: RegisteredApp, parameters: Record<string, string> = {}): Promise<string> {
+  const { platform } = await started();
   return (await authorize(platform, app, { browser: new Browser(), parameters })).get('code')!;
 }
 
 async function redeem(code: string, by: RegisteredApp, more = {}): Promise<TokenAnswer> {
+  const { platform } = await started();
   return exchangeCode(platform, by, code, more);
 }
 
 async function errorOf(
   app: RegisteredApp,
   parameters: Record<string, string>,
-  { browser = signedIn, at = platform } = {},
+  { browser = signedIn, at }: { browser?: Browser; at?: Platform } = {},
 ): Promise<object> {
-  const { location, status } = await browser.get(authorizeUrl(at, app, parameters));
+  const { platform } = await started();
+  const { location, status } = await browser.get(authorizeUrl(at ?? platform, app, parameters));
   if (status !== 303 || location?.origin !== 'https://reports.example') {
     throw new Error(`${status} ${location?.href}`);
   }
   const { state, iss, ...answer } = Object.fromEntries(location.searchParams);
-  if (state !== 'xyz' || iss !== at.origin) throw new Error(`${state} ${iss}`);
+  if (state !== 'xyz' || iss !== (at ?? platform).origin) throw new Error(`${state} ${iss}`);
   return answer;
 }
 
 test('a public client must use PKCE, and gets a token with the verifier and without a secret', async (t) => {
+  const { publicApp, platform } = await started();
   t.deepEqual(await errorOf(publicApp, {}), {
     error: 'invalid_request',
     error_description: 'Authorization Server policy requires PKCE to be used for this request',
@@ -54,10 +62,12 @@ test('a public client must use PKCE, and gets a token with the verifier and with
 });
 
 test('a confidential client may omit PKCE', async (t) => {
+  const { confidential } = await started();
   t.is((await redeem(await codeFor(confidential), confidential)).status, 200);
 });
 
 test('after a challenge the matching verifier is required', async (t) => {
+  const { confidential, publicApp } = await started();
   for (const app of [confidential, publicApp]) {
     const { parameters, verifier } = pkce();
     const code = await codeFor(app, parameters);
@@ -78,6 +88,7 @@ test('after a challenge the matching verifier is required', async (t) => {
 });
 
 test('a verifier has 43 to 128 unreserved characters', async (t) => {
+  const { confidential } = await started();
   const code = await codeFor(confidential, pkce().parameters);
   const long = 'x'.repeat(42);
   for (const [verifier, description] of [
@@ -100,6 +111,7 @@ test('a verifier has 43 to 128 unreserved characters', async (t) => {
 
 // Against the removal of the challenge from the request by an attacker (RFC 9700 section 4.8.2).
 test('a verifier for a code without a challenge is refused', async (t) => {
+  const { confidential } = await started();
   const code = await codeFor(confidential);
   const { status, body } = await redeem(code, confidential, { code_verifier: pkce().verifier });
   t.is(status, 400);
@@ -108,6 +120,7 @@ test('a verifier for a code without a challenge is refused', async (t) => {
 });
 
 test('S256 is the only method', async (t) => {
+  const { confidential, publicApp } = await started();
   const { code_challenge: challenge } = pkce().parameters;
   for (const app of [confidential, publicApp]) {
     for (const method of ['plain', 's256', 'S512', 'none', '__proto__']) {
@@ -124,6 +137,7 @@ test('S256 is the only method', async (t) => {
 });
 
 test('a malformed challenge is refused', async (t) => {
+  const { confidential } = await started();
   const long = 'x'.repeat(42);
   for (const code_challenge of ['x', long, 'x'.repeat(129), `${long}=`, `${long} `]) {
     const answer = await errorOf(confidential, { code_challenge, code_challenge_method: 'S256' });

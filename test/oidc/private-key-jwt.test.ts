@@ -1,5 +1,5 @@
 import { UnsecuredJWT, SignJWT } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { Client } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -11,22 +11,26 @@ import { postForm, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { ASSERTION_TYPE, assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import type { Claims, ClientKeyPair } from '../harness/client-keys.ts';
+import { shared } from '../harness/shared.ts';
 import { invalid, outline } from './token-platform.ts';
 
-// The tests share an address.
-const server = await startPlatform({
-  clients: { keys: true },
-  limits: { attempts: { clientAuthentication: false } },
+const started = shared(async (stack) => {
+  // The tests share an address.
+  const server = stack.use(
+    await startPlatform({
+      clients: { privateKeyJwt: true },
+      limits: { attempts: { clientAuthentication: false } },
+    }),
+  );
+  const pair = await makeKeyPair();
+  const client = await register(server, pair);
+  return { server, pair, client };
 });
-const pair = await makeKeyPair();
-const client = await register(pair);
-test.after.always(() => server[Symbol.asyncDispose]());
 
 /** Registers a client with the public keys of pairs. */
-async function register(...pairs: readonly ClientKeyPair[]): Promise<Client> {
+async function register(at: Platform, ...pairs: readonly ClientKeyPair[]): Promise<Client> {
   const keys = { jwks: { keys: pairs.map(({ publicJwk }) => publicJwk) } };
-  return (await server.auth.clients.create({ name: 'Nightly', grantType: 'client_credentials', keys }))
-    .client;
+  return (await at.auth.clients.create({ name: 'Nightly', grantType: 'client_credentials', keys })).client;
 }
 
 const UNVERIFIED =
@@ -34,15 +38,20 @@ const UNVERIFIED =
 
 const USED = 'the client assertion was used before; make a new one, with a new jti, for each request';
 
-async function ask(fields: Record<string, string>, at = server): Promise<Answer> {
-  return postForm(at.url('/oauth/token'), { grant_type: 'client_credentials', ...fields });
+async function ask(fields: Record<string, string>, at?: Platform): Promise<Answer> {
+  const { server } = await started();
+  return postForm((at ?? server).url('/oauth/token'), { grant_type: 'client_credentials', ...fields });
 }
 
 async function tokenWith(
   claims: Claims = {},
-  { by = pair, id = client.id, at = server }: { by?: ClientKeyPair; id?: string; at?: Platform } = {},
+  { by, id, at }: { by?: ClientKeyPair; id?: string; at?: Platform } = {},
 ): Promise<Answer> {
-  return ask(await assertionParameters(id, at.auth.issuer, by, claims), at);
+  const { pair, server, client } = await started();
+  return ask(
+    await assertionParameters(id ?? client.id, (at ?? server).auth.issuer, by ?? pair, claims),
+    at ?? server,
+  );
 }
 
 function refused(description: string): object {
@@ -52,6 +61,7 @@ function refused(description: string): object {
 const now = (): number => Math.floor(Date.now() / 1000);
 
 test('a client with a key gets a token with an assertion, in a form and in JSON', async (t) => {
+  const { server, client, pair } = await started();
   t.deepEqual(await server.auth.clients.secrets(client.id), [], 'it has no secret');
   t.is((await tokenWith()).status, 200);
   const parameters = await assertionParameters(client.id, server.auth.issuer, pair);
@@ -63,6 +73,7 @@ test('a client with a key gets a token with an assertion, in a form and in JSON'
 });
 
 test('the metadata offers private_key_jwt and its algorithms, none of them symmetric, only when switched on', async (t) => {
+  const { server } = await started();
   const path = '/.well-known/oauth-authorization-server';
   const { body: on } = await send(server.url(path));
   for (const endpoint of ['token', 'revocation', 'introspection']) {
@@ -79,11 +90,12 @@ test('the metadata offers private_key_jwt and its algorithms, none of them symme
 });
 
 test('a server without the option registers no keys, and accepts none of those that are stored', async (t) => {
+  const { pair } = await started();
   await using off = await startPlatform();
   const keys = { jwks: { keys: [pair.publicJwk] } };
   await t.throwsAsync(off.auth.clients.create({ name: 'Keys', grantType: 'client_credentials', keys }), {
     code: 'ERR_CLIENT_INVALID',
-    message: 'keys: this server accepts no keys of clients; switch on its option clients.keys',
+    message: 'keys: this server accepts no keys of clients; switch on its option clients.privateKeyJwt',
   });
   const { client: service } = await off.registerService();
   const answer = await tokenWith({}, { at: off, id: service.id });
@@ -92,9 +104,10 @@ test('a server without the option registers no keys, and accepts none of those t
 });
 
 test('assertions are signed with algorithms of each kind', async (t) => {
+  const { server } = await started();
   for (const algorithm of 'ES384 ES512 Ed25519 EdDSA PS256 RS384'.split(' ')) {
     const by = await makeKeyPair(algorithm, algorithm);
-    t.is((await tokenWith({}, { by, id: (await register(by)).id })).status, 200, algorithm);
+    t.is((await tokenWith({}, { by, id: (await register(server, by)).id })).status, 200, algorithm);
   }
 });
 
@@ -105,23 +118,25 @@ function named(by: ClientKeyPair, kid?: string): ClientKeyPair {
 }
 
 test('an assertion needs no key id where the client has one key', async (t) => {
+  const { server } = await started();
   for (const kid of ['key-1', null]) {
     const by = await makeKeyPair(kid);
-    const { id } = await register(by);
+    const { id } = await register(server, by);
     t.is((await tokenWith({}, { by: named(by), id })).status, 200);
     t.deepEqual(outline(await tokenWith({}, { by: named(by, 'another'), id })), refused(UNVERIFIED));
   }
 });
 
 test('of several keys each has a key id, with which an assertion names it', async (t) => {
+  const { server } = await started();
   const [first, second] = [await makeKeyPair('first'), await makeKeyPair('second', 'RS256')];
-  const error = await t.throwsAsync(register(first, await makeKeyPair(null, 'ES384')), {
+  const error = await t.throwsAsync(register(server, first, await makeKeyPair(null, 'ES384')), {
     code: 'ERR_CLIENT_INVALID',
     message: 'keys.jwks: with several keys, give each a kid of its own, which assertions name',
   });
   like(t, error, { fields: [{ code: 'key_id_missing' }] });
 
-  const { id } = await register(first, second);
+  const { id } = await register(server, first, second);
   for (const by of [first, second]) {
     t.is((await tokenWith({}, { by, id })).status, 200);
     t.deepEqual(outline(await tokenWith({}, { by: named(by), id })), refused(UNVERIFIED));
@@ -132,7 +147,7 @@ test('of several keys each has a key id, with which an assertion names it', asyn
 
 test('a client that was stored with keys without ids keeps its other fields changeable', async (t) => {
   const storage = memoryStorage();
-  await using platform = await startPlatform({ storage, clients: { keys: true } });
+  await using platform = await startPlatform({ storage, clients: { privateKeyJwt: true } });
   const { client: app } = await platform.registerService();
   const keys = [await makeKeyPair(null), await makeKeyPair(null)].map(({ publicJwk }) => publicJwk);
   const stored = { ...app, keys: { jwks: { keys: keys as Array<Record<string, unknown>> } } };
@@ -145,6 +160,7 @@ test('a client that was stored with keys without ids keeps its other fields chan
 });
 
 test('an assertion is accepted once, and its second use is told apart', async (t) => {
+  const { client, server, pair } = await started();
   const parameters = await assertionParameters(client.id, server.auth.issuer, pair);
   const fields = { grant_type: 'client_credentials', ...parameters };
   t.is((await postForm(server.url('/oauth/token'), fields)).status, 200);
@@ -155,11 +171,12 @@ test('an assertion is accepted once, and its second use is told apart', async (t
   const jti = { jti: 'the same' };
   t.is((await tokenWith(jti)).status, 200);
   t.is((await tokenWith({ ...jti, exp: now() + 90 })).status, 401);
-  t.is((await tokenWith(jti, { id: (await register(pair)).id })).status, 200, 'of another client');
+  t.is((await tokenWith(jti, { id: (await register(server, pair)).id })).status, 200, 'of another client');
 });
 
 // Authlib makes assertions for an hour.
 test.serial('an assertion is accepted once for the whole hour that it lasts', async (t) => {
+  const { server } = await started();
   const claims = { jti: 'of an hour', exp: now() + 3600 };
   t.is((await tokenWith(claims)).status, 200);
   for (const minutes of [11, 48]) {
@@ -172,6 +189,7 @@ test.serial('an assertion is accepted once for the whole hour that it lasts', as
 });
 
 test('an assertion is refused, and told why, also to a client that does not exist', async (t) => {
+  const { server, client } = await started();
   const audience = `the aud of the client assertion is ${server.origin}`;
   const late = 'the client assertion expires too late; its exp is at most an hour ahead';
   const mistakes: readonly (readonly [Claims, string])[] = [
@@ -201,6 +219,7 @@ test('clocks of clients may differ by some seconds', async (t) => {
 });
 
 test('the issuer, the token endpoint and the called endpoint are accepted as the audience', async (t) => {
+  const { server, client, pair } = await started();
   const { issuer } = server.auth;
   for (const aud of [issuer, `${issuer}/oauth/token`, [issuer], [issuer, `${issuer}/oauth/token`]])
     t.is((await tokenWith({ aud })).status, 200, String(aud));
@@ -218,9 +237,10 @@ test('the issuer, the token endpoint and the called endpoint are accepted as the
 });
 
 test('a wrong key, an unknown key id and an unknown client get the same response', async (t) => {
+  const { server, pair } = await started();
   const stranger = await makeKeyPair();
   const unknownId = await makeKeyPair('unknown');
-  const disabled = await register(pair);
+  const disabled = await register(server, pair);
   await server.auth.clients.disable(disabled.id);
   const withSecret = await server.registerService();
   const publicApp = await server.registerApp({ confidential: false });
@@ -246,6 +266,7 @@ test('a wrong key, an unknown key id and an unknown client get the same response
 });
 
 test('symmetric and absent signatures are refused', async (t) => {
+  const { client, server, pair } = await started();
   const claims = { iss: client.id, sub: client.id, aud: server.origin, jti: 'forged', exp: now() + 60 };
   const jwk = JSON.stringify(pair.publicJwk);
   const assertions = [
@@ -260,6 +281,7 @@ test('symmetric and absent signatures are refused', async (t) => {
 });
 
 test('malformed assertions get a 4xx that says what is wrong', async (t) => {
+  const { client, server, pair } = await started();
   const { client_assertion } = await assertionParameters(client.id, server.auth.issuer, pair);
   const type = { client_assertion_type: ASSERTION_TYPE };
   for (const [fields, description] of [
@@ -280,6 +302,7 @@ test('malformed assertions get a 4xx that says what is wrong', async (t) => {
 });
 
 test('a client changes from a secret to keys and back without a break', async (t) => {
+  const { server, pair } = await started();
   const service = await server.registerService();
   const { clients } = server.auth;
   const { id } = service.client;

@@ -1,13 +1,17 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { OPENID } from '../openid/options.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  return { platform };
+});
 
 test('prompt=none shows no page: login_required, then consent_required, then a code', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const url = authorizeUrl(platform, app, { prompt: 'none' });
@@ -32,6 +36,7 @@ test('prompt=none shows no page: login_required, then consent_required, then a c
 });
 
 test('prompt=login asks for the password, and prompt=consent for the consent again', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -45,6 +50,7 @@ test('prompt=login asks for the password, and prompt=consent for the consent aga
 });
 
 test('an invalid prompt is refused', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser });
@@ -56,6 +62,7 @@ test('an invalid prompt is refused', async (t) => {
 });
 
 test('prompt=select_account is a login, with OpenID Connect and without', async (t) => {
+  const { platform } = await started();
   await using other = await startPlatform({ openid: OPENID });
   for (const one of [platform, other]) {
     const app = await one.registerApp();

@@ -1,7 +1,7 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 
-import type { Page } from '../harness/browser.ts';
+import type { Browser, Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
 import {
   authorize,
@@ -12,20 +12,26 @@ import {
   startPlatform,
 } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 
 const GOOD = 'https://reports.example/callback';
 const NEW = 'https://evil.example/callback';
 
-const platform = await startPlatform({
-  scopes: BOTH_SCOPES,
-  resources: { 'https://documents.example/v1': {} },
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startPlatform({
+      scopes: BOTH_SCOPES,
+      resources: { 'https://documents.example/v1': {} },
+    }),
+  );
+  const browser = await signedIn(platform);
+  return { platform, browser };
 });
-const browser = await signedIn(platform);
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 /** Opens the authorization URL of an app in the browser of a signed-in user. */
-async function ask(app: RegisteredApp, parameters: Record<string, string> = {}, by = browser): Promise<Page> {
-  return by.open(authorizeUrl(platform, app, parameters));
+async function ask(app: RegisteredApp, parameters: Record<string, string> = {}, by?: Browser): Promise<Page> {
+  const { browser, platform } = await started();
+  return (by ?? browser).open(authorizeUrl(platform, app, parameters));
 }
 
 function isAsked(page: Page): boolean {
@@ -34,11 +40,13 @@ function isAsked(page: Page): boolean {
 
 /** Registers a native app, which is public. */
 async function registerNative(redirectUris: readonly string[], firstParty = false): Promise<RegisteredApp> {
+  const { platform } = await started();
   return platform.registerApp({ native: true, confidential: false, redirectUris, firstParty });
 }
 
 /** Checks that consent is asked for each time at a redirect URI, and that it leads to a code there. */
 async function isAskedEachTime(t: ExecutionContext, app: RegisteredApp, redirect_uri: string): Promise<void> {
+  const { browser } = await started();
   const parameters = { ...pkce().parameters, redirect_uri };
   const page = await ask(app, parameters);
   t.true(isAsked(page), `${redirect_uri}: ${page.location?.href}`);
@@ -51,6 +59,7 @@ async function isAskedEachTime(t: ExecutionContext, app: RegisteredApp, redirect
 }
 
 test('consent is asked for again for a redirect URI on a new host', async (t) => {
+  const { platform, browser } = await started();
   const app = await platform.registerApp();
   for (const scope of ['', 'schools:read'])
     await authorize(platform, app, { browser, parameters: { scope } });
@@ -66,6 +75,7 @@ test('consent is asked for again for a redirect URI on a new host', async (t) =>
 });
 
 test('the scopes of a consent are stored per redirect host', async (t) => {
+  const { platform, browser } = await started();
   const app = await platform.registerApp({ redirectUris: [GOOD, NEW] });
   await authorize(platform, app, { browser, parameters: { scope: 'schools:read schools:write' } });
   await authorize(platform, app, { browser, parameters: { redirect_uri: NEW, scope: 'schools:read' } });
@@ -79,6 +89,7 @@ test('the scopes of a consent are stored per redirect host', async (t) => {
 });
 
 test('another port of a host needs a new consent, another path does not', async (t) => {
+  const { platform, browser } = await started();
   const [path, port] = ['https://reports.example/other', 'https://reports.example:8443/callback'];
   const app = await platform.registerApp({ redirectUris: [GOOD, path, port] });
   await authorize(platform, app, { browser });
@@ -87,6 +98,7 @@ test('another port of a host needs a new consent, another path does not', async 
 });
 
 test('consent is asked for each time when the redirect stays on the device (RFC 8252 section 8.6)', async (t) => {
+  const { browser, platform } = await started();
   const uris = [
     'http://127.0.0.1/callback',
     'http://127.0.0.1:8400/callback',
@@ -97,7 +109,7 @@ test('consent is asked for each time when the redirect stays on the device (RFC 
     const app = await registerNative(uris, firstParty);
     for (const uri of [...uris, 'http://127.0.0.1:50001/callback']) await isAskedEachTime(t, app, uri);
     const { html } = await browser.open(platform.url('/account/apps'));
-    t.true(html.includes(`/account/apps/${app.client.id}/disconnect`), 'the user can disconnect it');
+    t.true(html.includes(`/account/apps/${app.client.id}/revoke`), 'the user can disconnect it');
   }
 });
 
@@ -118,6 +130,7 @@ const LOOPBACK_HOSTS = [
 ];
 
 test('consent is asked for each time for the device itself, whatever it is called, also of first-party apps without a secret', async (t) => {
+  const { platform } = await started();
   const redirectUris = LOOPBACK_HOSTS.map((host) => `https://${host}/callback`);
   redirectUris.push('http://localhost:8400/callback', 'http://127.0.0.1/callback');
   for (const firstParty of [false, true]) {
@@ -127,6 +140,7 @@ test('consent is asked for each time for the device itself, whatever it is calle
 });
 
 test('consent is remembered for hosts that only look like the device', async (t) => {
+  const { platform, browser } = await started();
   const hosts = [
     'localhost.example',
     'notlocalhost',
@@ -145,6 +159,7 @@ test('consent is remembered for hosts that only look like the device', async (t)
 });
 
 test('a first-party app with a secret or a claimed https redirect URI needs no consent', async (t) => {
+  const { platform } = await started();
   const redirectUris = ['http://localhost:8400/callback'];
   t.true(hasCode(await ask(await platform.registerApp({ redirectUris, firstParty: true }))));
   const native = await registerNative(['https://app.reports.example/callback'], true);
@@ -152,6 +167,7 @@ test('a first-party app with a secret or a claimed https redirect URI needs no c
 });
 
 test('a redirect URI that is removed while the consent page is open gets no redirect', async (t) => {
+  const { platform, browser } = await started();
   const app = await platform.registerApp({ redirectUris: [GOOD, NEW] });
   const page = await ask(app, { redirect_uri: NEW });
   await platform.auth.clients.update(app.client.id, { redirectUris: [GOOD] });
@@ -169,6 +185,7 @@ test('a redirect URI that is removed while the consent page is open gets no redi
 });
 
 test('the consent proof in the redirect is accepted only for its request and session', async (t) => {
+  const { browser, platform } = await started();
   const app = await registerNative(['http://127.0.0.1/callback']);
   const { parameters } = pkce();
   const asked = { ...parameters, redirect_uri: 'http://127.0.0.1:50001/callback' };

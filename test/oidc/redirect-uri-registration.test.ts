@@ -1,19 +1,24 @@
-import test from 'ava';
-import { ClientInvalidError } from 'koa-gatehouse';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
+import { ClientInvalidError } from '../../lib/errors.ts';
 
-const platform = await startPlatform();
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  await authorize(platform, await platform.registerApp({ firstParty: true }), { browser });
+  return { platform };
+});
+
 const CALLBACK = 'https://reports.example/callback';
 
 // A browser with a session: with a registered redirect URI it gets a code at once.
 const browser = new Browser();
-await authorize(platform, await platform.registerApp({ firstParty: true }), { browser });
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 /** The error of the registration of a redirect URI; `undefined` if it is accepted. */
 async function registrationError(uri: unknown, fields: object = {}): Promise<string | undefined> {
+  const { platform } = await started();
   try {
     await platform.registerApp({ redirectUris: [uri as string], ...fields });
     return undefined;
@@ -28,6 +33,7 @@ async function registrationError(uri: unknown, fields: object = {}): Promise<str
 const NATIVE = { native: true, confidential: false };
 
 test('absolute https URIs and loopback http URIs are accepted', async (t) => {
+  const { platform } = await started();
   for (const uri of [
     'https://app.example',
     'https://app.example:8443/a/b?c=d&e=f',
@@ -164,6 +170,7 @@ test('http is refused except for loopback addresses', async (t) => {
 });
 
 test('an empty list, a value that is not a list, and a list for client credentials are refused', async (t) => {
+  const { platform } = await started();
   for (const [redirectUris, message] of [
     [[], /^redirectUris: an authorization code client needs at least one$/],
     [undefined, /^redirectUris: an authorization code client needs at least one$/],
@@ -179,6 +186,7 @@ test('an empty list, a value that is not a list, and a list for client credentia
 });
 
 test('an update is checked like a registration', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   for (const redirectUris of [['javascript:alert(1)'], [], ['https://*.example/'], ['http://app.example/']]) {
     await t.throwsAsync(platform.auth.clients.update(app.client.id, { redirectUris }), {

@@ -1,32 +1,34 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import { asClient, exchangeCode } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform();
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  const web = await platform.registerApp({
+    redirectUris: [CALLBACK, 'https://reports.example/with?tenant=7', 'http://127.0.0.1:8080/web'],
+  });
+  const native = await platform.registerApp({
+    name: 'Desk',
+    native: true,
+    confidential: false,
+    redirectUris: ['http://127.0.0.1/done', 'http://[::1]:4000/done', 'com.example.desk:/done'],
+  });
+  for (const redirect_uri of web.client.redirectUris)
+    await authorize(platform, web, { browser, parameters: { redirect_uri } });
+  return { platform, web, native };
+});
+
 const CALLBACK = 'https://reports.example/callback';
 
 const { parameters: S256, verifier: VERIFIER } = pkce();
 
-const web = await platform.registerApp({
-  redirectUris: [CALLBACK, 'https://reports.example/with?tenant=7', 'http://127.0.0.1:8080/web'],
-});
-const native = await platform.registerApp({
-  name: 'Desk',
-  native: true,
-  confidential: false,
-  redirectUris: ['http://127.0.0.1/done', 'http://[::1]:4000/done', 'com.example.desk:/done'],
-});
-
 // A browser with a session and consents: with a registered redirect URI it gets a code at once.
 const browser = new Browser();
-for (const redirect_uri of web.client.redirectUris)
-  await authorize(platform, web, { browser, parameters: { redirect_uri } });
-
-test.after.always(() => platform[Symbol.asyncDispose]());
 
 function isRefused({ status, location, heading, response, html }: Page): boolean {
   return (
@@ -90,6 +92,7 @@ const SIMILAR = [
 ];
 
 test('registered redirect URIs get a code', async (t) => {
+  const { web, platform } = await started();
   for (const redirectUri of web.client.redirectUris) {
     const page = await browser.open(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
     // For the device itself, consent is asked for each time.
@@ -102,6 +105,7 @@ test('registered redirect URIs get a code', async (t) => {
 });
 
 test('a redirect URI that is similar to a registered one gets an error page with 400', async (t) => {
+  const { platform, web } = await started();
   for (const redirectUri of SIMILAR) {
     const page = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
     t.true(isRefused(page), `${redirectUri} -> ${page.status} ${page.location?.href}`);
@@ -109,6 +113,7 @@ test('a redirect URI that is similar to a registered one gets an error page with
 });
 
 test('a redirect URI that is encoded twice does not match', async (t) => {
+  const { platform, web } = await started();
   for (const written of [
     encodeURIComponent(encodeURIComponent(CALLBACK)),
     `${encodeURIComponent(CALLBACK)}%ff`,
@@ -123,6 +128,7 @@ test('a redirect URI that is encoded twice does not match', async (t) => {
 });
 
 test('a wrong redirect URI gets an error page whatever other errors the request has', async (t) => {
+  const { platform, web } = await started();
   for (const parameters of [
     { response_type: 'token' },
     { scope: 'unknown' },
@@ -142,6 +148,7 @@ test('a wrong redirect URI gets an error page whatever other errors the request 
 });
 
 test('a wrong redirect URI with repeated parameters gets an error page', async (t) => {
+  const { platform, web } = await started();
   for (const name of ['state', 'scope', 'response_type', 'client_id', 'redirect_uri']) {
     const url = authorizeUrl(platform, web, { redirect_uri: 'https://evil.example/callback' });
     url.searchParams.append(name, name === 'redirect_uri' ? CALLBACK : 'x');
@@ -152,6 +159,7 @@ test('a wrong redirect URI with repeated parameters gets an error page', async (
 });
 
 test('redirect_uri is required at both endpoints, also for a client with one redirect URI', async (t) => {
+  const { platform, web, native } = await started();
   const app = await platform.registerApp({ redirectUris: [CALLBACK] });
   for (const client of [app, web, native]) {
     const url = authorizeUrl(platform, client, S256);
@@ -171,13 +179,16 @@ test('redirect_uri is required at both endpoints, also for a client with one red
   t.is((await platform.token({ ...exchange, redirect_uri: CALLBACK })).status, 200);
 });
 
-test('the error page does not show the redirect URI', async (t) => {
+test('the error page does not show the redirect URI, and says where the developer finds it', async (t) => {
+  const { platform, web } = await started();
   const redirectUri = 'https://evil.example/?"><a href="https://evil.example/">click</a>';
-  const { html } = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
+  const { html, text } = await browser.get(authorizeUrl(platform, web, { redirect_uri: redirectUri }));
   t.false(html.includes('evil.example'));
+  t.regex(text, /Compare redirect_uri in the address of this page/);
 });
 
 test('the redirect URI of another client is refused, and one that was removed at once', async (t) => {
+  const { platform, web } = await started();
   const other = await platform.registerApp({ redirectUris: ['https://other.example/callback'] });
   t.true(isRefused(await browser.get(authorizeUrl(platform, web, { redirect_uri: other.redirectUri }))));
   t.is((await browser.get(authorizeUrl(platform, other))).status, 303);
@@ -186,6 +197,7 @@ test('the redirect URI of another client is refused, and one that was removed at
 });
 
 test('a native app may use any port of its loopback redirect URI (RFC 8252 section 7.3)', async (t) => {
+  const { platform, native } = await started();
   for (const redirectUri of [
     'http://127.0.0.1/done',
     'http://127.0.0.1:51004/done',
@@ -203,6 +215,7 @@ test('a native app may use any port of its loopback redirect URI (RFC 8252 secti
 });
 
 test('other parts of the loopback redirect URI of a native app are compared exactly', async (t) => {
+  const { platform, native } = await started();
   for (const redirectUri of [
     'http://localhost/done',
     'http://127.0.0.2:51004/done',
@@ -229,6 +242,7 @@ test('other parts of the loopback redirect URI of a native app are compared exac
 });
 
 test('the code of a native app is bound to the port of its redirect URI', async (t) => {
+  const { platform, native } = await started();
   const parameters = { ...S256, redirect_uri: 'http://127.0.0.1:51004/done' };
   const exchange = async (redirectUri: string): Promise<number> => {
     const callback = await authorize(platform, native, { parameters });
@@ -247,12 +261,14 @@ test('the code of a native app is bound to the port of its redirect URI', async 
 });
 
 test('the port of a loopback redirect URI of a confidential client is compared exactly', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ redirectUris: ['http://127.0.0.1/done'] });
   const redirect_uri = 'http://127.0.0.1:51004/done';
   t.true(isRefused(await new Browser().get(authorizeUrl(platform, app, { redirect_uri }))));
 });
 
 test('the redirect URI must be the same at the token endpoint', async (t) => {
+  const { platform, web } = await started();
   const own = new Browser();
   await signIn(own, await own.open(authorizeUrl(platform, web)));
   for (const [redirectUri, status, error] of [

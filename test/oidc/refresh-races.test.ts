@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { passTime } from '../harness/clock.ts';
@@ -6,6 +6,7 @@ import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, TokenAnswer } from '../harness/platform.ts';
 import { pausable, slow } from '../harness/storage.ts';
 import { asClient, exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const inner = memoryStorage();
 /** What was stored for each redemption of a refresh token. */
@@ -18,17 +19,22 @@ inner.grants.redeem = async (spent, change) => {
 // Two nodes on one slow storage, and two more nodes without grace.
 const pauses = pausable(inner);
 const storage = slow(pauses.storage);
-const first = await startPlatform({ storage });
-const second = await startPlatform({ storage, issuer: first.origin });
-const strict = await startPlatform({ storage, issuer: first.origin, tokens: { refreshGrace: 0 } });
-const strictToo = await startPlatform({ storage, issuer: first.origin, tokens: { refreshGrace: 0 } });
-const app = await first.registerApp({ firstParty: true });
-test.after.always(() =>
-  Promise.all([first, second, strict, strictToo].map((node) => node[Symbol.asyncDispose]())),
-);
+const started = shared(async (stack) => {
+  const first = stack.use(await startPlatform({ storage }));
+  const second = stack.use(await startPlatform({ storage, issuer: first.origin }));
+  const strict = stack.use(
+    await startPlatform({ storage, issuer: first.origin, tokens: { refreshGrace: 0 } }),
+  );
+  const strictToo = stack.use(
+    await startPlatform({ storage, issuer: first.origin, tokens: { refreshGrace: 0 } }),
+  );
+  const app = await first.registerApp({ firstParty: true });
+  return { first, second, strict, strictToo, app };
+});
 
-async function refresh(token: string, at: Platform = first): Promise<TokenAnswer> {
-  return exchangeRefreshToken(at, app, token);
+async function refresh(token: string, at?: Platform): Promise<TokenAnswer> {
+  const { first, app } = await started();
+  return exchangeRefreshToken(at ?? first, app, token);
 }
 
 /** The answers to requests at once, which take turns at the nodes. */
@@ -39,14 +45,17 @@ async function race(count: number, token: string, nodes: readonly Platform[]): P
 }
 
 async function newToken(): Promise<string> {
+  const { first, app } = await started();
   return (await runCodeFlow(first, app)).body.refresh_token;
 }
 
-async function worksAt(token: string, at: Platform = first): Promise<boolean> {
-  return (await at.api('/identity', token)).status === 200;
+async function worksAt(token: string, at?: Platform): Promise<boolean> {
+  const { first } = await started();
+  return (await (at ?? first).api('/identity', token)).status === 200;
 }
 
 test.serial('concurrent refreshes all get the same successor', async (t) => {
+  const { first, second } = await started();
   for (const haveAllRead of [false, true]) {
     const token = await newToken();
     sealed.length = 0;
@@ -72,6 +81,7 @@ test.serial('concurrent refreshes all get the same successor', async (t) => {
 test.serial(
   'without grace one of concurrent refreshes succeeds, and the others do not revoke the family',
   async (t) => {
+    const { strict, strictToo } = await started();
     for (const nodes of [[strict], [strict, strictToo]]) {
       const token = await newToken();
       pauses.gather('grants.redeem', 20);
@@ -87,6 +97,7 @@ test.serial(
 );
 
 test.serial('without grace a later second use revokes the family, on another node too', async (t) => {
+  const { strict, strictToo } = await started();
   for (const node of [strict, strictToo]) {
     const token = await newToken();
     const { body } = await refresh(token, strict);
@@ -101,6 +112,7 @@ test.serial('without grace a later second use revokes the family, on another nod
 });
 
 test.serial('a refresh whose response was lost can be repeated', async (t) => {
+  const { first, app } = await started();
   const token = await newToken();
   const { reached, resume } = pauses.pause('grants.redeem');
   const aborted = new AbortController();

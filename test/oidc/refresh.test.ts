@@ -1,39 +1,48 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { passTime, stopClock } from '../harness/clock.ts';
 import { BOTH_SCOPES, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { exchangeRefreshToken, REFUSED_GRANT } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform({
-  scopes: BOTH_SCOPES,
+const started = shared(async (stack) => {
+  const platform = stack.use(
+    await startPlatform({
+      scopes: BOTH_SCOPES,
+    }),
+  );
+  const app = await platform.registerApp({ firstParty: true });
+  const other = await platform.registerApp({ name: 'Other', firstParty: true });
+  const publicApp = await platform.registerApp({ name: 'Public', confidential: false });
+  const service = await platform.registerService();
+  return { platform, app, other, publicApp, service };
 });
-const app = await platform.registerApp({ firstParty: true });
-const other = await platform.registerApp({ name: 'Other', firstParty: true });
-const publicApp = await platform.registerApp({ name: 'Public', confidential: false });
-const service = await platform.registerService();
-test.after.always(() => platform[Symbol.asyncDispose]());
 
-async function refresh(token: string, by: RegisteredApp = app, more = {}): Promise<TokenAnswer> {
-  return exchangeRefreshToken(platform, by, token, more);
+async function refresh(token: string, by?: RegisteredApp, more = {}): Promise<TokenAnswer> {
+  const { app, platform } = await started();
+  return exchangeRefreshToken(platform, by ?? app, token, more);
 }
 
 /** The tokens of a new grant for scopes. */
-async function granted(scope = '', to = app): Promise<TokenAnswer['body']> {
-  return (await runCodeFlow(platform, to, { parameters: { scope } })).body;
+async function granted(scope = '', to?: RegisteredApp): Promise<TokenAnswer['body']> {
+  const { app, platform } = await started();
+  return (await runCodeFlow(platform, to ?? app, { parameters: { scope } })).body;
 }
 
 const BOTH = 'schools:read schools:write';
 const DAY = 86_400;
 
 async function worksAt(token: string): Promise<boolean> {
+  const { platform } = await started();
   return (await platform.api('/identity', token)).status === 200;
 }
 
 test.serial(
   'within refreshGrace a used refresh token leads to the newest one, and after it revokes the family',
   async (t) => {
+    const { platform } = await started();
     using _stopped = stopClock();
     for (const generations of [1, 2, 3]) {
       const elsewhere = await granted();
@@ -63,6 +72,7 @@ test.serial(
 test.serial(
   'another client cannot use a refresh token, nor mark it as used, nor revoke its family',
   async (t) => {
+    const { other, publicApp, service, app } = await started();
     const { refresh_token: token } = await granted();
     const foreign = async (): Promise<void> => {
       for (const [by, status, error] of [
@@ -104,6 +114,7 @@ test.serial(
 );
 
 test.serial('a refused request does not mark the refresh token as used', async (t) => {
+  const { app, platform } = await started();
   const { refresh_token: token } = await granted('schools:read');
   const { refresh_token: unscoped } = await granted();
   for (const [presented, mistake, error] of [
@@ -130,6 +141,7 @@ test.serial('a refused request does not mark the refresh token as used', async (
 });
 
 test('each refresh gives new tokens for the same user, client and grant', async (t) => {
+  const { platform, app } = await started();
   const body = await granted(BOTH);
   const before = decodeJwt(body.access_token);
   const seen = [body.refresh_token];
@@ -159,6 +171,7 @@ test('each refresh gives new tokens for the same user, client and grant', async 
 });
 
 test('a narrower scope applies to the new access token only', async (t) => {
+  const { app, platform } = await started();
   // The scope * is how apps of Laravel Passport ask for all that was granted.
   for (const [all, scope, expected] of [
     [BOTH, 'schools:write', 'schools:write'],
@@ -177,6 +190,7 @@ test('a narrower scope applies to the new access token only', async (t) => {
 
 // A token without scopes has all permissions of its user.
 test('scopes that the client may no longer request are left out; when none is left, the refresh is refused', async (t) => {
+  const { platform } = await started();
   const narrow = await platform.registerApp({ firstParty: true });
   const { clients } = platform.auth;
   const { refresh_token: token } = await granted('schools:read', narrow);
@@ -201,6 +215,7 @@ test('scopes that the client may no longer request are left out; when none is le
 });
 
 test('a disabled client gets no tokens until it is enabled, and deleting a client ends its tokens', async (t) => {
+  const { platform } = await started();
   const own = await platform.registerApp({ firstParty: true });
   const { refresh_token: token } = await granted('', own);
   const { clients } = platform.auth;

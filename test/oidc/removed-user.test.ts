@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { devices } from 'koa-gatehouse';
 
 import { answer, beginOn, enter, errorOf, poll, registerDevice } from '../devices/device.ts';
@@ -11,10 +11,11 @@ import {
   signedIn,
   startPlatform,
 } from '../harness/platform.ts';
-import type { Person, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import type { Person, RegisteredApp, TokenAnswer, Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { breakable } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const { broken, storage } = breakable();
 let usersFail = false;
@@ -27,9 +28,11 @@ const users = {
   },
 };
 const options = { storage, users, features: [devices()], limits: { attempts: false } } as const;
-const here = await startPlatform(options);
-const there = await startPlatform({ ...options, issuer: here.origin });
-test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
+const started = shared(async (stack) => {
+  const here = stack.use(await startPlatform(options));
+  const there = stack.use(await startPlatform({ ...options, issuer: here.origin }));
+  return { here, there };
+});
 
 /** A user who is signed in and has authorized an app. */
 interface Held {
@@ -42,6 +45,7 @@ interface Held {
 let count = 0;
 
 async function hold(): Promise<Held> {
+  const { here } = await started();
   count += 1;
   const email = `gus-${count}@school.example`;
   const person = { id: `gus ${count}`, name: 'Gus', email, password: 'p', permissions: [] };
@@ -58,28 +62,33 @@ function remove({ person }: Held): void {
 
 /** Gives the id of a removed user to somebody else. Resolves to that person's browser, which is signed in. */
 async function replace({ person }: Held): Promise<Browser> {
+  const { here } = await started();
   const email = `zoe-${person.email}`;
   store.all.push({ ...person, name: 'Zoe', email });
   return signedIn(here, email, 'p');
 }
 
-async function apiStatus({ tokens }: Held, node = here): Promise<number> {
-  return (await node.api('/identity', tokens.access_token)).status;
+async function apiStatus({ tokens }: Held, node?: Platform): Promise<number> {
+  const { here } = await started();
+  return (await (node ?? here).api('/identity', tokens.access_token)).status;
 }
 
-async function refresh({ app, tokens }: Held, node = here): Promise<TokenAnswer> {
-  return exchangeRefreshToken(node, app, tokens.refresh_token);
+async function refresh({ app, tokens }: Held, node?: Platform): Promise<TokenAnswer> {
+  const { here } = await started();
+  return exchangeRefreshToken(node ?? here, app, tokens.refresh_token);
 }
 
 /** What may meet a user who was removed, after what was prepared before. Each resolves to what the caller sees. */
 const MEETINGS: Readonly<Record<string, readonly [seen: string, (held: Held) => Promise<() => unknown>]>> = {
   'the guard': [
     '401 token_holder_gone',
-    async ({ tokens }) =>
-      async () => {
+    async ({ tokens }) => {
+      const { here } = await started();
+      return async () => {
         const { body, status } = await here.api('/schools', tokens.access_token);
         return `${status} ${String(body['code'])}`;
-      },
+      };
+    },
   ],
   'a refresh': [
     '400 invalid_grant',
@@ -91,25 +100,29 @@ const MEETINGS: Readonly<Record<string, readonly [seen: string, (held: Held) => 
   'an introspection': [
     '{"active":false}',
     async ({ app, tokens }) => {
+      const { here } = await started();
       const fields = { ...asClient(app), token: tokens.access_token };
       return async () => (await postForm(here.url('/oauth/introspect'), fields)).text;
     },
   ],
   'an authorization request': [
     'Sign in',
-    async ({ app, browser }) =>
-      async () =>
-        (await browser.open(authorizeUrl(here, app))).heading,
+    async ({ app, browser }) => {
+      const { here } = await started();
+      return async () => (await browser.open(authorizeUrl(here, app))).heading;
+    },
   ],
   'a page of the account': [
     'Sign in',
-    async ({ browser }) =>
-      async () =>
-        (await browser.open(here.url('/account/apps'))).heading,
+    async ({ browser }) => {
+      const { here } = await started();
+      return async () => (await browser.open(here.url('/account/apps'))).heading;
+    },
   ],
   'a code': [
     '400 invalid_grant',
     async ({ browser }) => {
+      const { here } = await started();
       const app = await here.registerApp();
       const code = (await authorize(here, app, { browser })).get('code');
       return async () => {
@@ -121,6 +134,7 @@ const MEETINGS: Readonly<Record<string, readonly [seen: string, (held: Held) => 
   'the code of a device': [
     '400 invalid_grant',
     async ({ browser }) => {
+      const { here } = await started();
       const app = await registerDevice(here);
       const { device_code: code, user_code: userCode } = await beginOn(here, app);
       await answer(here, browser, userCode);
@@ -130,6 +144,7 @@ const MEETINGS: Readonly<Record<string, readonly [seen: string, (held: Held) => 
   'an open consent page': [
     'Sign in',
     async ({ browser }) => {
+      const { here } = await started();
       const page = await browser.open(authorizeUrl(here, await here.registerApp({ name: 'Other' })));
       return async () => (await browser.follow(await browser.submit(page, 'Authorize'))).heading;
     },
@@ -137,6 +152,7 @@ const MEETINGS: Readonly<Record<string, readonly [seen: string, (held: Held) => 
   'the form of a device': [
     'This sign-in is no longer open',
     async ({ browser }) => {
+      const { here } = await started();
       const { user_code: userCode } = await beginOn(here, await registerDevice(here));
       const page = await enter(here, browser, userCode);
       return async () => (await browser.submit(page, 'Connect')).heading;
@@ -146,6 +162,7 @@ const MEETINGS: Readonly<Record<string, readonly [seen: string, (held: Held) => 
 
 for (const [meeting, [seen, prepare]] of Object.entries(MEETINGS)) {
   test(`${meeting} ends a user who was removed, once, and nothing is of use to the next`, async (t) => {
+    const { here, there } = await started();
     const held = await hold();
     const meet = await prepare(held);
     remove(held);
@@ -173,6 +190,7 @@ for (const [meeting, [seen, prepare]] of Object.entries(MEETINGS)) {
 }
 
 test.serial('an end that fails half-way is completed by the next meeting', async (t) => {
+  const { here } = await started();
   const held = await hold();
   remove(held);
   broken.add('consents.delete');

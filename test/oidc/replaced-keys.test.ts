@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -19,7 +19,7 @@ const SESSION = 'gatehouse_session_1';
 
 async function rotateByCommand(address: string): Promise<void> {
   const operator = createAdministration({ storage: knexStorage(address) });
-  await operator.keys.rotate();
+  await operator.signingKeys.rotate();
   await operator.close();
 }
 
@@ -76,7 +76,7 @@ test.serial(
     const { signature } = await visit(browser, here, app);
     const consent = await browser.open(authorizeUrl(here, asked));
 
-    await here.auth.keys.rotate();
+    await here.auth.signingKeys.rotate();
     const [retiring, next] = (await storage.keys.list('cookie')) as [StoredKey, StoredKey];
     t.is(retiring.id, former.id);
     t.is(retiring.retiresAt, next.activeAt + 180 * DAY);
@@ -104,7 +104,7 @@ test.serial(
     t.is((await browser.follow(agreed)).location?.origin, 'https://timetable.example');
 
     // Not more often than every 30 days.
-    await there.auth.keys.rotate();
+    await there.auth.signingKeys.rotate();
     await rotateByCommand(address);
     t.is((await storage.keys.list('cookie')).length, 2);
 

@@ -3,11 +3,17 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import { startPlatform } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 
-const pair = await makeKeyPair();
-const options = { clients: { keys: true }, limits: { attempts: false } } as const;
+const started = shared(async () => {
+  const pair = await makeKeyPair();
+  return { pair };
+});
+
+const options = { clients: { privateKeyJwt: true }, limits: { attempts: false } } as const;
 
 onEachDatabase('an assertion that one node has accepted is refused by the other', async (t, _, address) => {
+  const { pair } = await started();
   await using here = await startPlatform({ ...options, storage: knexStorage(address) });
   const { issuer } = here.auth;
   await using there = await startPlatform({ ...options, storage: knexStorage(address), issuer });

@@ -1,32 +1,32 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { authorize, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson } from '../harness/requests.ts';
 import { asClient, clientToken, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { familiesOf } from './families.ts';
 
-const platform = await startPlatform();
-const app = await platform.registerApp({ firstParty: true });
-const other = await platform.registerApp({ name: 'Other', firstParty: true });
-const publicApp = await platform.registerApp({ name: 'Public', firstParty: true, confidential: false });
-const REVOKE = `${platform.origin}/oauth/revoke`;
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  const app = await platform.registerApp({ firstParty: true });
+  const other = await platform.registerApp({ name: 'Other', firstParty: true });
+  const publicApp = await platform.registerApp({ name: 'Public', firstParty: true, confidential: false });
+  const REVOKE = `${platform.origin}/oauth/revoke`;
+  const { family, serviceToken, guard, canRefresh } = familiesOf(platform, app);
+  return { platform, app, other, publicApp, REVOKE, family, serviceToken, guard, canRefresh };
+});
 
-const { family, serviceToken, guard, canRefresh } = familiesOf(platform, app);
-
-async function revoke(
-  token: string,
-  by: RegisteredApp = app,
-  more: Record<string, string> = {},
-): Promise<void> {
-  const { status, text } = await postForm(REVOKE, { ...asClient(by), token, ...more });
+async function revoke(token: string, by?: RegisteredApp, more: Record<string, string> = {}): Promise<void> {
+  const { app, REVOKE } = await started();
+  const { status, text } = await postForm(REVOKE, { ...asClient(by ?? app), token, ...more });
   if (status !== 200 || text !== '{}') throw new Error(`${status} ${text}`);
 }
 
 test('revoking an access token revokes no other token', async (t) => {
+  const { family, guard, canRefresh, serviceToken, platform } = await started();
   const { access, refresh } = await family();
   t.is(await guard(access), 200);
   await revoke(access);
@@ -39,6 +39,7 @@ test('revoking an access token revokes no other token', async (t) => {
 });
 
 test('revoking a refresh token revokes its family', async (t) => {
+  const { family, guard, platform, app, canRefresh } = await started();
   for (const isUsed of [false, true]) {
     const { access, refresh } = await family();
     const another = await family();
@@ -57,6 +58,7 @@ test('revoking a refresh token revokes its family', async (t) => {
 });
 
 test('a token is found with a wrong token_type_hint too', async (t) => {
+  const { serviceToken, guard, family, app, canRefresh } = await started();
   const { service, token } = await serviceToken();
   await revoke(token, service, { token_type_hint: 'refresh_token' });
   t.is(await guard(token), 'token_revoked');
@@ -70,6 +72,7 @@ test('a token is found with a wrong token_type_hint too', async (t) => {
 });
 
 test('a token of another client is not revoked, with the same response', async (t) => {
+  const { family, serviceToken, other, publicApp, guard, canRefresh } = await started();
   const { access, refresh } = await family();
   const { token } = await serviceToken();
   for (const by of [other, publicApp]) {
@@ -81,6 +84,7 @@ test('a token of another client is not revoked, with the same response', async (
 });
 
 test('an unknown token gets the same response', async (t) => {
+  const { family, platform, app, guard } = await started();
   const { access } = await family();
   const [head, payload] = access.split('.');
   const { jti, grant_id: grantId } = decodeJwt(access);
@@ -105,6 +109,7 @@ test('an unknown token gets the same response', async (t) => {
 });
 
 test('the endpoint requires client authentication and POST, and accepts JSON and form', async (t) => {
+  const { family, app, REVOKE, guard } = await started();
   const { access } = await family();
   const form = new URLSearchParams(asClient(app)).toString();
   for (const [answer, status, error] of [
@@ -129,6 +134,7 @@ test('the endpoint requires client authentication and POST, and accepts JSON and
 });
 
 test('a public client can revoke its own tokens', async (t) => {
+  const { platform, publicApp, guard, canRefresh } = await started();
   const { verifier, parameters } = pkce();
   const callback = await authorize(platform, publicApp, { parameters });
   const { body } = await exchangeCode(platform, publicApp, callback.get('code'), { code_verifier: verifier });

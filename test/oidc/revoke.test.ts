@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -10,19 +10,21 @@ import { passTime } from '../harness/clock.ts';
 import { authorize, authorizeUrl, signedIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { clientToken, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { familiesOf } from './families.ts';
 
 // Two nodes with one issuer.
 const LAG = 10;
 const options = { storage: memoryStorage(), tokens: { revocationLag: LAG } };
-const here = await startPlatform(options);
-const there = await startPlatform({ ...options, issuer: here.origin, users: here.users });
-const app = await here.registerApp({ firstParty: true });
-const other = await here.registerApp({ name: 'Other', firstParty: true });
-test.after.always(() => Promise.all([here, there].map((node) => node[Symbol.asyncDispose]())));
-
-const { family, serviceToken, guard, canRefresh } = familiesOf(here, app);
-const { guard: guardThere } = familiesOf(there, app);
+const started = shared(async (stack) => {
+  const here = stack.use(await startPlatform(options));
+  const there = stack.use(await startPlatform({ ...options, issuer: here.origin, users: here.users }));
+  const app = await here.registerApp({ firstParty: true });
+  const other = await here.registerApp({ name: 'Other', firstParty: true });
+  const { family, serviceToken, guard, canRefresh } = familiesOf(here, app);
+  const { guard: guardThere } = familiesOf(there, app);
+  return { here, there, app, other, family, serviceToken, guard, canRefresh, guardThere };
+});
 
 const REVOKED = { here: 'token_revoked', there: 'token_revoked' };
 const GONE = { here: 'token_holder_gone', there: 'token_holder_gone' };
@@ -32,6 +34,7 @@ async function seenBy(
   token: string,
   act: () => Promise<unknown>,
 ): Promise<{ here: unknown; there: unknown }> {
+  const { guard, guardThere } = await started();
   const before = [await guard(token), await guardThere(token)];
   if (before.some((answer) => answer !== 200)) throw new Error(`refused before: ${before.join()}`);
   await act();
@@ -42,12 +45,14 @@ async function seenBy(
 
 /** Adds a user who signs in here. */
 async function addUser(id: string): Promise<Browser> {
+  const { here } = await started();
   const email = `${id}@school.example`;
   here.users.all.push({ id, name: id, email, password: 'p', permissions: [] });
   return signedIn(here, email, 'p');
 }
 
-function removeUser(id: string): void {
+async function removeUser(id: string): Promise<void> {
+  const { here } = await started();
   const { all } = here.users;
   all.splice(
     all.findIndex((one) => one.id === id),
@@ -56,6 +61,7 @@ function removeUser(id: string): void {
 }
 
 test.serial('a code of one node can be redeemed on the other, and refreshed on the first', async (t) => {
+  const { there, app, here, guard } = await started();
   const { status, body } = await exchangeCode(there, app, (await authorize(here, app)).get('code'));
   t.is(status, 200);
   t.is(await guard(body.access_token), 200);
@@ -63,6 +69,7 @@ test.serial('a code of one node can be redeemed on the other, and refreshed on t
 });
 
 test.serial('a session of one node works on the other', async (t) => {
+  const { here, there, app } = await started();
   const cookie = (await signedIn(here)).cookieField;
   const page = await new Browser().get(authorizeUrl(there, app), { cookie });
   t.truthy(page.location?.searchParams.get('code'));
@@ -82,16 +89,16 @@ const REVOCATIONS: Readonly<Record<string, Revocation>> = {
     targetOf: (token) => ({ token }),
     spared: [true, true, true, true],
   },
-  'auth.revoke({ grant }) revokes the tokens of the grant': {
-    targetOf: (token) => ({ grant: decodeJwt(token)['grant_id'] as string }),
+  'auth.revoke({ grantId }) revokes the tokens of the grant': {
+    targetOf: (token) => ({ grantId: decodeJwt(token)['grant_id'] as string }),
     spared: [false, true, true, true],
   },
-  'auth.revoke({ user }) revokes the tokens for the user and ends the sessions': {
-    targetOf: (token) => ({ user: decodeJwt(token).sub! }),
+  'auth.revoke({ userId }) revokes the tokens for the user and ends the sessions': {
+    targetOf: (token) => ({ userId: decodeJwt(token).sub! }),
     spared: [false, false, true, true],
   },
-  'auth.revoke({ client }) revokes the tokens of the client for all users': {
-    targetOf: (token) => ({ client: decodeJwt(token)['client_id'] as string }),
+  'auth.revoke({ clientId }) revokes the tokens of the client for all users': {
+    targetOf: (token) => ({ clientId: decodeJwt(token)['client_id'] as string }),
     spared: [false, true, false, true],
   },
   'auth.revoke({ all }) revokes everything': {
@@ -103,6 +110,7 @@ const REVOCATIONS: Readonly<Record<string, Revocation>> = {
 for (const [title, { spared, targetOf }] of Object.entries(REVOCATIONS)) {
   const [ofGrant, ofUser, ofClient, ofOthers] = spared;
   test.serial(`${title}, at once here, and within tokens.revocationLag there`, async (t) => {
+    const { family, app, other, here, canRefresh, guard } = await started();
     const browser = await addUser('hal');
     const { access, refresh } = await family(app, browser);
     const others = [
@@ -119,29 +127,31 @@ for (const [title, { spared, targetOf }] of Object.entries(REVOCATIONS)) {
     const { heading } = await browser.open(authorizeUrl(here, app));
     t.is(heading === 'Sign in', !ofUser, 'the session');
     t.is(await guard((await family()).access), 200, 'users can authorize the app again');
-    removeUser('hal');
+    await removeUser('hal');
   });
 }
 
 test.serial(
   'tokens of a client for itself are revoked too, and those that it gets afterwards work',
   async (t) => {
+    const { serviceToken, guardThere, there, here, guard } = await started();
     for (const targetOf of [
       (token: string) => ({ token }),
-      (token: string) => ({ client: decodeJwt(token).sub! }),
+      (token: string) => ({ clientId: decodeJwt(token).sub! }),
       () => ({ all: true }) as const,
     ]) {
       const { service, token } = await serviceToken();
       t.is(await guardThere(await clientToken(there, service)), 200);
       t.deepEqual(await seenBy(token, () => here.auth.revoke(targetOf(token))), REVOKED);
       const next = await clientToken(here, service);
-      await here.auth.revoke({ client: service.client.id });
+      await here.auth.revoke({ clientId: service.client.id });
       t.deepEqual([await guard(next), await guard(await clientToken(here, service))], ['token_revoked', 200]);
     }
   },
 );
 
 test.serial('auth.revoke({ token }) revokes the family of a refresh token, and an unused code', async (t) => {
+  const { family, here, guard, canRefresh, app } = await started();
   const { access, refresh } = await family();
   await here.auth.revoke({ token: refresh });
   t.is(await guard(access), 'token_revoked');
@@ -153,6 +163,7 @@ test.serial('auth.revoke({ token }) revokes the family of a refresh token, and a
 });
 
 test.serial('tokens of a disabled or deleted client are refused on both nodes', async (t) => {
+  const { here, serviceToken, family, guard, there } = await started();
   for (const how of ['disable', 'delete'] as const) {
     const own = await here.registerApp({ firstParty: true });
     const { service, token: ofService } = await serviceToken();
@@ -174,6 +185,7 @@ test.serial('tokens of a disabled or deleted client are refused on both nodes', 
 test.serial(
   'a token of a disabled client is refused after the lag, however late it was cached',
   async (t) => {
+    const { here, there, guardThere } = await started();
     const service = await here.registerService();
     const early = await clientToken(there, service);
     const late = await clientToken(there, service);
@@ -190,6 +202,7 @@ test.serial(
 test.serial(
   'tokens of a deleted user are refused after the lag, and at once with auth.revoke()',
   async (t) => {
+    const { family, app, guard, here } = await started();
     const ida = await family(app, await addUser('ida'));
     const answers = await seenBy(ida.access, async () => removeUser('ida'));
     t.is(answers.there, 'token_holder_gone');
@@ -197,25 +210,26 @@ test.serial(
 
     const jim = await family(app, await addUser('jim'));
     const revoked = await seenBy(jim.access, async () => {
-      removeUser('jim');
-      await here.auth.revoke({ user: 'jim' });
+      await removeUser('jim');
+      await here.auth.revoke({ userId: 'jim' });
     });
     t.deepEqual(revoked, GONE);
   },
 );
 
-test('auth.revoke({ user }) deletes what is stored of the logins', async (t) => {
+test('auth.revoke({ userId }) deletes what is stored of the logins', async (t) => {
   const address = await sqlite.cleared();
   await using platform = await startPlatform({ storage: knexStorage(address) });
   await signedIn(platform);
   const sessions = async (): Promise<number> =>
     (await contentsOf(sqlite, address)).get('gatehouse_sessions')!.length;
   t.is(await sessions(), 1);
-  await platform.auth.revoke({ user: '1' });
+  await platform.auth.revoke({ userId: '1' });
   t.is(await sessions(), 0);
 });
 
 test.serial('changed permissions and redirect URIs take effect after the lag', async (t) => {
+  const { here, there } = await started();
   const service = await here.registerService(['view_schools']);
   const token = await clientToken(here, service);
   const own = await here.registerApp();
@@ -232,27 +246,29 @@ test.serial('changed permissions and redirect URIs take effect after the lag', a
 });
 
 test.serial('an invalid target is refused', async (t) => {
+  const { family, app, here, guard } = await started();
   const { access } = await family();
   for (const target of [
     {},
     { token: undefined },
-    { client: '' },
-    { grant: 1 },
-    { user: '1', client: app.client.id },
+    { clientId: '' },
+    { grantId: 1 },
+    { userId: '1', clientId: app.client.id },
     { all: false },
-    { all: true, user: '1' },
+    { all: true, userId: '1' },
     '1',
     null,
   ]) {
     await t.throwsAsync(here.auth.revoke(target as never), {
       code: 'ERR_CONFIG',
       message:
-        'revoke(): pass one of { token }, { grant }, { user } and { client }, with a string, or { all: true }',
+        'revoke(): pass one of { token }, { grantId }, { userId } and { clientId }, with a string, or { all: true }',
     });
   }
-  await t.throwsAsync(here.auth.revoke({ userId: '1' } as never), {
+  await t.throwsAsync(here.auth.revoke({ user: '1' } as never), {
     code: 'ERR_CONFIG',
-    message: 'revoke({ userId }): there is no such option; the options are token, grant, user, client, all',
+    message:
+      'revoke({ user }): there is no such option; did you mean userId? The options are token, grantId, userId, clientId, all',
   });
   t.is(await guard(access), 200);
 });

@@ -1,18 +1,22 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { beginOn, registerDevice, startDevicePlatform } from '../devices/device.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startDevicePlatform({ openid: { algorithm: 'ES256' } });
-const app = await platform.registerApp();
-const device = await registerDevice(platform);
-const service = await platform.registerService(['view_schools']);
-test.after.always(async () => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startDevicePlatform({ openid: { algorithm: 'ES256' } }));
+  const app = await platform.registerApp();
+  const device = await registerDevice(platform);
+  const service = await platform.registerService(['view_schools']);
+  return { platform, app, device, service };
+});
 
 test('names in scope are separated by any number of blanks, also at both ends, at each endpoint', async (t) => {
+  const { platform, app, service, device } = await started();
   for (const [scope, granted] of [
     ['schools:read', 'schools:read'],
     [' schools:read', 'schools:read'],
@@ -40,6 +44,7 @@ test('names in scope are separated by any number of blanks, also at both ends, a
 });
 
 test('other characters between names are refused', async (t) => {
+  const { platform, service, app } = await started();
   for (const scope of ['schools:read\tschools:read', 'schools:read\n', '\u00a0schools:read', 'a"b']) {
     t.is((await requestClientToken(platform, service, { scope })).body.error, 'invalid_scope', scope);
     const page = await new Browser().open(authorizeUrl(platform, app, { scope }));

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { StorageError } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -8,6 +8,7 @@ import type { TokenAnswer } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 /** Names of the storage's methods that fail, such as `grants.redeem`; `*` for all. */
 const broken = new Set<string>();
@@ -19,11 +20,13 @@ const storage = around(memoryStorage(), async (name, call) => {
   if (afterwards) await call();
   throw new StorageError('connect ECONNREFUSED postgres://app:password@db/app');
 });
-// Cached entries do not expire during a test, also on a slow machine.
-const platform = await startPlatform({ storage, tokens: { revocationLag: 60 } });
-const app = await platform.registerApp({ firstParty: true });
-const service = await platform.registerService();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  // Cached entries do not expire during a test, also on a slow machine.
+  const platform = stack.use(await startPlatform({ storage, tokens: { revocationLag: 60 } }));
+  const app = await platform.registerApp({ firstParty: true });
+  const service = await platform.registerService();
+  return { platform, app, service };
+});
 
 /** Runs a step while methods of the storage fail. */
 async function without<T>(method: string, step: () => Promise<T>): Promise<T> {
@@ -35,8 +38,14 @@ async function without<T>(method: string, step: () => Promise<T>): Promise<T> {
   }
 }
 
-const redeem = async (code: unknown): Promise<TokenAnswer> => exchangeCode(platform, app, code);
-const refresh = async (token: string): Promise<TokenAnswer> => exchangeRefreshToken(platform, app, token);
+const redeem = async (code: unknown): Promise<TokenAnswer> => {
+  const { platform, app } = await started();
+  return exchangeCode(platform, app, code);
+};
+const refresh = async (token: string): Promise<TokenAnswer> => {
+  const { platform, app } = await started();
+  return exchangeRefreshToken(platform, app, token);
+};
 
 function isUnavailable({ status, body, headers }: Pick<TokenAnswer, 'status' | 'headers' | 'body'>): boolean {
   return (
@@ -49,11 +58,13 @@ function isUnavailable({ status, body, headers }: Pick<TokenAnswer, 'status' | '
 
 /** The same at an endpoint that is not of tokens. */
 async function isUnavailableAt(path: string, token: string): Promise<boolean> {
+  const { platform, app } = await started();
   const answer = await postForm(platform.url(path), { ...asClient(app), token });
   return isUnavailable(answer as unknown as TokenAnswer);
 }
 
 test.serial('a code exchange gets 503 with Retry-After, and the code stays unused', async (t) => {
+  const { platform, app } = await started();
   for (const method of ['grants.findCredential', 'grants.redeem', '*']) {
     const code = (await authorize(platform, app)).get('code');
     t.true(isUnavailable(await without(method, async () => redeem(code))), method);
@@ -64,6 +75,7 @@ test.serial('a code exchange gets 503 with Retry-After, and the code stays unuse
 });
 
 test.serial('a refresh gets 503 with Retry-After, and the token stays unused', async (t) => {
+  const { platform, app } = await started();
   for (const method of ['grants.findCredential', 'grants.redeem', '*']) {
     const { body } = await runCodeFlow(platform, app);
     t.true(isUnavailable(await without(method, async () => refresh(body.refresh_token))), method);
@@ -74,6 +86,7 @@ test.serial('a refresh gets 503 with Retry-After, and the token stays unused', a
 test.serial(
   'when only the response of the storage was lost, a refresh can be repeated, and a code cannot',
   async (t) => {
+    const { platform, app } = await started();
     const { body } = await runCodeFlow(platform, app);
     const code = (await authorize(platform, app)).get('code');
     afterwards = true;
@@ -90,6 +103,7 @@ test.serial(
 );
 
 test.serial('the revocation endpoint responds with 200 only after the revocation is stored', async (t) => {
+  const { platform, app } = await started();
   const { body } = await runCodeFlow(platform, app);
   for (const [token, method] of [
     [body.access_token, 'revocations.revokeToken'],
@@ -106,6 +120,7 @@ test.serial('the revocation endpoint responds with 200 only after the revocation
 });
 
 test.serial('introspection responds with 503 for a token that cannot be looked up', async (t) => {
+  const { platform, app } = await started();
   const { body } = await runCodeFlow(platform, app);
   for (const [token, method] of [
     [body.access_token, 'revocations.isValid'],
@@ -117,6 +132,7 @@ test.serial('introspection responds with 503 for a token that cannot be looked u
 test.serial(
   'a client that cannot be looked up gets 503, not invalid_client, and a cached one its token',
   async (t) => {
+    const { platform, service } = await started();
     const fresh = await platform.registerService();
     t.true(isUnavailable(await without('clients.find', async () => requestClientToken(platform, fresh))));
     t.is((await requestClientToken(platform, fresh)).status, 200);
@@ -130,6 +146,7 @@ test.serial(
 test.serial(
   'the guard responds with 503 for a token that is not cached, and accepts a cached one',
   async (t) => {
+    const { platform, app } = await started();
     const { access_token: token } = (await runCodeFlow(platform, app)).body;
     const { access_token: warm } = (await runCodeFlow(platform, app)).body;
     t.is((await platform.api('/identity', warm)).status, 200);
@@ -146,6 +163,7 @@ test.serial(
 );
 
 test.serial('each step of an authorization shows an error page with 503, and can be repeated', async (t) => {
+  const { platform } = await started();
   const browser = new Browser();
   const at = async (step: () => ReturnType<Browser['get']>, ...methods: string[]): Promise<void> => {
     for (const method of methods) {
@@ -175,6 +193,7 @@ test.serial('each step of an authorization shows an error page with 503, and can
 });
 
 test.serial('the cause of a 503 is in the log, and not in the response', async (t) => {
+  const { platform } = await started();
   const { body } = await without('*', async () => refresh('x'));
   t.false(JSON.stringify(body).includes('ECONNREFUSED'));
   const line = platform.logger.lines.findLast(({ level }) => level === 'error');

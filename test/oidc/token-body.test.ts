@@ -1,20 +1,25 @@
 import { gzipSync } from 'node:zlib';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import { shared } from '../harness/shared.ts';
 import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
-const server = await startTokenPlatform();
-const { endpoint, service, good, goodForm, asApp, platform } = server;
-test.after.always(() => server[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const server = stack.use(await startTokenPlatform());
+  const { endpoint, service, good, goodForm, asApp, platform } = server;
+  return { server, endpoint, service, good, goodForm, asApp, platform };
+});
 
 async function sendAs(type: string, body: string | Uint8Array<ArrayBuffer>, more = {}): Promise<Answer> {
+  const { endpoint } = await started();
   return send(endpoint, { method: 'POST', body, headers: { 'content-type': type, ...more } });
 }
 
 test('content types are accepted in any case and with any charset', async (t) => {
+  const { endpoint, good, goodForm } = await started();
   for (const type of [
     'application/json',
     'Application/JSON',
@@ -30,6 +35,7 @@ test('content types are accepted in any case and with any charset', async (t) =>
 });
 
 test('other content types are refused', async (t) => {
+  const { goodForm } = await started();
   for (const type of [
     'text/plain',
     'multipart/form-data; boundary=x',
@@ -44,6 +50,7 @@ test('other content types are refused', async (t) => {
 });
 
 test('a body that is not a flat object of strings is refused', async (t) => {
+  const { service, goodForm, platform, endpoint } = await started();
   const secret = JSON.stringify(service.secret);
   const id = JSON.stringify(service.client.id);
   const start = `{"grant_type":"client_credentials","client_id":${id},"client_secret":${secret}`;
@@ -71,6 +78,7 @@ test('a body that is not a flat object of strings is refused', async (t) => {
 });
 
 test('null is the same as left out, and unknown members are ignored, at each endpoint', async (t) => {
+  const { endpoint, good, server, platform } = await started();
   const more = {
     scope: null,
     resource: null,
@@ -93,6 +101,7 @@ test('null is the same as left out, and unknown members are ignored, at each end
 });
 
 test('members with unusual names are accepted', async (t) => {
+  const { good, endpoint } = await started();
   for (const more of [
     '"__proto__":"x"',
     '"constructor":"x"',
@@ -108,12 +117,14 @@ test('members with unusual names are accepted', async (t) => {
 });
 
 test('a number is read as its decimal text', async (t) => {
+  const { endpoint, asApp, good } = await started();
   const code = await postJson(endpoint, { grant_type: 'refresh_token', ...asApp, refresh_token: 12_345 });
   t.is(code.body?.['error'], 'invalid_grant');
   t.deepEqual(outline(await postJson(endpoint, { ...good, client_id: 1 })), UNAUTHENTICATED);
 });
 
 test('a repeated parameter of a form is refused', async (t) => {
+  const { service, endpoint, goodForm } = await started();
   for (const [more, description] of [
     ['client_id=x', "'client_id' parameter must not be provided twice"],
     [`client_secret=${service.secret}`, "'client_secret' parameter must not be provided twice"],
@@ -126,6 +137,7 @@ test('a repeated parameter of a form is refused', async (t) => {
 });
 
 test('bytes that are not UTF-8, and a compressed body, are refused', async (t) => {
+  const { goodForm } = await started();
   const bytes = Buffer.concat([Buffer.from('{"client_id":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')]);
   for (const type of [FORM, 'application/json'])
     t.deepEqual(outline(await sendAs(type, bytes)), invalid('The body is not UTF-8.'), type);

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { ConfigError } from 'koa-gatehouse';
-import type { OptionTypes } from 'koa-gatehouse';
+import type { TokenClaimsFunction } from 'koa-gatehouse';
 
 import { like } from '../harness/like.ts';
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
@@ -10,7 +10,7 @@ import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 
 test('access tokens have the claims of tokenClaims() and those of the server', async (t) => {
-  const contexts: OptionTypes.TokenClaimsContext[] = [];
+  const contexts: Parameters<TokenClaimsFunction>[0][] = [];
   await using platform = await startPlatform({
     tokens: {
       async claims(context) {
@@ -23,7 +23,7 @@ test('access tokens have the claims of tokenClaims() and those of the server', a
   const code = await runCodeFlow(platform, app, { parameters: { scope: 'schools:read' } });
   const refreshed = await exchangeRefreshToken(platform, app, code.body.refresh_token);
   const own = await requestClientToken(platform, service);
-  const byHost = await platform.auth.issueToken({ client: app.client.id, user: '1' });
+  const byHost = await platform.auth.issueToken({ clientId: app.client.id, userId: '1' });
   const ofUser = [code.body.access_token, refreshed.body.access_token, byHost];
   for (const token of ofUser) {
     like(t, decodeJwt(token), { tenant: 'Ann', roles: ['north'], sub: '1', principal: 'user' });
@@ -60,14 +60,14 @@ test('a reserved name in tokenClaims() is a ConfigError, and no token is issued'
     claims = { tenant: 'north', [name]: 'x' };
     const { body, status } = await requestClientToken(platform, service);
     t.deepEqual([status, body.error], [500, 'server_error'], name);
-    const error = await t.throwsAsync(platform.auth.issueToken({ client: service.client.id }), {
+    const error = await t.throwsAsync(platform.auth.issueToken({ clientId: service.client.id }), {
       instanceOf: ConfigError,
     });
     t.true(error.message.startsWith(`tokens.claims: leave out ${name}: `), error.message);
   }
   t.is(platform.logger.lines.filter(({ level }) => level === 'error').length, names.length);
   claims = { sub: '2', tenant: 'north', exp: 1 };
-  await t.throwsAsync(platform.auth.issueToken({ client: service.client.id }), {
+  await t.throwsAsync(platform.auth.issueToken({ clientId: service.client.id }), {
     message: /^tokens.claims: leave out sub, exp: /,
   });
 });
@@ -77,19 +77,22 @@ test('a result of tokenClaims() that is not an object is a ConfigError', async (
   await using platform = await startPlatform({ tokens: { claims: () => claims as undefined } });
   const { client } = await platform.registerService();
   for (claims of [null, 'north', 5, ['north'], new Map([['tenant', 'north']])]) {
-    await t.throwsAsync(platform.auth.issueToken({ client: client.id }), {
+    await t.throwsAsync(platform.auth.issueToken({ clientId: client.id }), {
       message: /^tokens.claims: return an object such as/,
     });
   }
   const circle: Record<string, unknown> = {};
   circle['circle'] = circle;
   for (claims of [{ big: 5n }, circle]) {
-    await t.throwsAsync(platform.auth.issueToken({ client: client.id }), {
+    await t.throwsAsync(platform.auth.issueToken({ clientId: client.id }), {
       message: /^tokens.claims: return a value that can be written as JSON/,
     });
   }
   claims = undefined;
-  t.is((await platform.api('/identity', await platform.auth.issueToken({ client: client.id }))).status, 200);
+  t.is(
+    (await platform.api('/identity', await platform.auth.issueToken({ clientId: client.id }))).status,
+    200,
+  );
 });
 
 test('when tokenClaims() throws, the code or refresh token stays unused', async (t) => {

@@ -1,16 +1,20 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { postForm } from '../harness/requests.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
+import { shared } from '../harness/shared.ts';
 import { FORM, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
-const server = await startTokenPlatform();
-const { platform, endpoint, goodForm } = server;
-test.after.always(() => server[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const server = stack.use(await startTokenPlatform());
+  const { platform, endpoint, goodForm } = server;
+  return { platform, endpoint, goodForm };
+});
 
 const MEGABYTE = 1024 * 1024;
 
 test('a body of a megabyte, chunked too, gets 400, and then the connection is closed', async (t) => {
+  const { platform, endpoint, goodForm } = await started();
   for (const type of [FORM, 'application/json', 'text/plain']) {
     for (const isChunked of [false, true]) {
       const connection = await RawConnection.open(platform.origin);
@@ -37,6 +41,7 @@ test('a body of a megabyte, chunked too, gets 400, and then the connection is cl
 });
 
 test('after an invalid body the connection can be used again', async (t) => {
+  const { platform, goodForm } = await started();
   const connection = await RawConnection.open(platform.origin);
   for (const [type, body] of [
     ['application/json', '{'],
@@ -61,6 +66,7 @@ test('after an invalid body the connection can be used again', async (t) => {
 });
 
 test('a body that is not read closes the connection after the response', async (t) => {
+  const { platform } = await started();
   const connection = await RawConnection.open(platform.origin);
   connection.post('/oauth/token', 'x'.repeat(1000), { 'Content-Type': 'text/plain' });
   const answer = await connection.answer();
@@ -70,6 +76,7 @@ test('a body that is not read closes the connection after the response', async (
 });
 
 test('a chunked form is accepted', async (t) => {
+  const { platform, goodForm } = await started();
   const connection = await RawConnection.open(platform.origin);
   connection.write(
     `POST /oauth/token HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${FORM}\r\nTransfer-Encoding: chunked\r\n\r\n`,

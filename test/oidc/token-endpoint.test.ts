@@ -1,20 +1,24 @@
 import { inspect } from 'node:util';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { authorize, runCodeFlow } from '../harness/platform.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
+import { shared } from '../harness/shared.ts';
 import { FORM, UNAUTHENTICATED, invalid, outline, startTokenPlatform } from './token-platform.ts';
 
-const server = await startTokenPlatform();
-const { platform, endpoint, app, service, publicApp, asApp, asService, good, goodForm } = server;
-test.after.always(() => server[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const server = stack.use(await startTokenPlatform());
+  const { platform, endpoint, app, service, publicApp, asApp, asService, good, goodForm } = server;
+  return { platform, endpoint, app, service, publicApp, asApp, asService, good, goodForm };
+});
 
 function refused(error: string, error_description: string, more = {}): object {
   return { status: 400, body: { error, error_description, ...more } };
 }
 
 test('JSON and form bodies get the same responses', async (t) => {
+  const { app, good, platform, asService, asApp, publicApp, endpoint } = await started();
   const issued = { access_token: 'string', expires_in: 31_536_000, token_type: 'Bearer' };
   const granted = { status: 200, body: issued };
   const grantless = refused('invalid_grant', 'grant request is invalid');
@@ -69,6 +73,7 @@ test('JSON and form bodies get the same responses', async (t) => {
 });
 
 test('the response to a code has the members of RFC 6749 section 5.1', async (t) => {
+  const { platform, app } = await started();
   for (const [scope, more] of [
     ['', {}],
     ['schools:read', { scope: 'schools:read' }],
@@ -85,6 +90,7 @@ test('the response to a code has the members of RFC 6749 section 5.1', async (t)
 });
 
 test('errors are JSON whatever the Accept header, and are not cached', async (t) => {
+  const { goodForm, endpoint } = await started();
   for (const accept of ['text/html,application/xhtml+xml,*/*;q=0.8', 'image/png', '']) {
     for (const body of [goodForm, 'grant_type=x', `${goodForm}x`, '']) {
       const headers = { accept, 'content-type': FORM };
@@ -97,11 +103,13 @@ test('errors are JSON whatever the Accept header, and are not cached', async (t)
 });
 
 test('credentials in the URL are not read', async (t) => {
+  const { endpoint, goodForm } = await started();
   const answer = await send(`${endpoint}?${goodForm}`, { method: 'POST' });
   t.deepEqual(outline(answer), invalid('no client authentication mechanism provided'));
 });
 
 test('methods other than POST get 405', async (t) => {
+  const { goodForm, endpoint } = await started();
   for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'PROPFIND']) {
     const body = ['GET', 'HEAD'].includes(method) ? null : goodForm;
     const answer = await send(`${endpoint}?${goodForm}`, { method, body, headers: { 'content-type': FORM } });
@@ -117,6 +125,7 @@ test('methods other than POST get 405', async (t) => {
 });
 
 test('the path is matched in any case and with a trailing slash, and in no other spelling', async (t) => {
+  const { platform, good } = await started();
   for (const path of ['/oauth/token', '/OAuth/Token', '/oauth/token/', '/OAUTH/TOKEN/']) {
     t.is((await postJson(platform.origin + path, good)).status, 200, path);
   }
@@ -131,6 +140,7 @@ test('the path is matched in any case and with a trailing slash, and in no other
 });
 
 test('errors contain no credentials', async (t) => {
+  const { platform, app, endpoint, good, service, asService, asApp, goodForm } = await started();
   const { body } = await runCodeFlow(platform, app);
   const code = (await authorize(platform, app)).get('code')!;
   const wrong = 'a-secret-that-is-wrong';

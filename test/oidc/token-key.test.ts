@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { compactVerify, CompactSign, exportJWK, generateKeyPair, importJWK } from 'jose';
 
 import { TokenKey } from '../../lib/token/token-key.ts';

@@ -1,5 +1,5 @@
 // What a database with a synchronous standby says of a change is tested with the storage; here what the server asks it, besides ends (`test/ends`).
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAdministration } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
@@ -25,7 +25,7 @@ test('a server signs only with a key that is known to last', async (t) => {
   const { body, headers, status } = await requestClientToken(platform, service);
   t.deepEqual([status, body.error], [503, 'temporarily_unavailable']);
   t.not(headers.get('retry-after'), null);
-  await t.throwsAsync(platform.auth.issueToken({ client: client.id }), { code: 'ERR_STORAGE' });
+  await t.throwsAsync(platform.auth.issueToken({ clientId: client.id }), { code: 'ERR_STORAGE' });
 
   state.isLost = false;
   t.is((await requestClientToken(platform, service)).status, 200);

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 
 import { BEHIND_PROXY } from '../agents/documents.ts';
@@ -9,19 +9,23 @@ import { startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
+import { shared } from '../harness/shared.ts';
 import { times } from '../limits/platform.ts';
 
 const STRANGER = '192.0.2.1';
 const WINDOW = 300;
 
-const pair = await makeKeyPair();
-const wrong = await makeKeyPair();
+const started = shared(async () => {
+  const pair = await makeKeyPair();
+  const wrong = await makeKeyPair();
+  return { pair, wrong };
+});
 
 async function start(
   t: ExecutionContext,
   options: Parameters<typeof startPlatform>[0] = {},
 ): Promise<Platform> {
-  const node = await startPlatform({ ...options, clients: { keys: true } }, BEHIND_PROXY);
+  const node = await startPlatform({ ...options, clients: { privateKeyJwt: true } }, BEHIND_PROXY);
   t.teardown(async () => node[Symbol.asyncDispose]());
   return node;
 }
@@ -40,12 +44,13 @@ async function ask(
   id: string,
   {
     address = STRANGER,
-    by = pair,
+    by,
     claims = {},
     path = '/oauth/token',
   }: { address?: string; by?: ClientKeyPair; claims?: Claims; path?: string } = {},
 ): Promise<Answer> {
-  const parameters = await assertionParameters(id, node.auth.issuer, by, claims);
+  const { pair } = await started();
+  const parameters = await assertionParameters(id, node.auth.issuer, by ?? pair, claims);
   return postForm(
     node.url(path),
     { grant_type: 'client_credentials', token: 'x', ...parameters },
@@ -58,6 +63,7 @@ const repeated = (status: number, count: number): number[] => Array.from({ lengt
 test.serial(
   'after ten wrong assertions from an address the answer is 429 until the window ends, and the client is not locked out',
   async (t) => {
+    const { pair, wrong } = await started();
     const node = await start(t);
     const id = await register(node, pair);
     const paths = ['/oauth/token', '/oauth/introspect', '/oauth/revoke'];
@@ -79,6 +85,7 @@ test.serial(
 );
 
 test.serial('each kind of wrong assertion is counted, and one that was used before is not', async (t) => {
+  const { wrong, pair } = await started();
   const throttling = { clientAuthentication: { perClientAndAddress: 2 } };
   const node = await start(t, { limits: { attempts: throttling } });
   const kinds: ReadonlyArray<Parameters<typeof ask>[2] & object> = [

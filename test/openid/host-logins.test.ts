@@ -1,6 +1,6 @@
 import { passTime, stopClock } from '../harness/clock.ts';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt } from 'jose';
 
 import { Browser } from '../harness/browser.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt } from 'jose';
 
 import { people, runCodeFlow, startPlatform } from '../harness/platform.ts';
@@ -19,11 +19,11 @@ async function signInWith(given: Given, parameters: Record<string, string> = {})
   return { ...body, claims: decodeJwt(body.id_token!) };
 }
 
-test('with idTokenClaims: false the ID token has the claims of scopes that the request names, and no others', async (t) => {
-  const openid = { ...OPENID, idTokenClaims: false };
+test('with claimsInIdToken: false the ID token has the claims of scopes that the request names, and no others', async (t) => {
+  const openid = { ...OPENID, claimsInIdToken: false };
   const { claims } = await signInWith({ openid }, { claims: '{"id_token":{"email":null}}' });
   t.deepEqual([claims['email'], 'name' in claims], ['ann@school.example', false]);
-  const all = await signInWith({ openid: { ...OPENID, idTokenClaims: true } });
+  const all = await signInWith({ openid: { ...OPENID, claimsInIdToken: true } });
   t.deepEqual([all.claims['email'], all.claims['name']], ['ann@school.example', 'Ann']);
 });
 
@@ -48,17 +48,18 @@ test('the host is asked for claims only where some are wanted, and members of an
   Object.assign(users.all[0]!, { picture: 7, locale: ['en'] });
   await signInWith({ openid: { ...OPENID, claims }, users }, { scope: 'openid' });
   t.deepEqual(asked, []);
-  const { claims: found } = await signInWith({ openid: { ...OPENID, claims, idTokenClaims: true }, users });
+  const { claims: found } = await signInWith({ openid: { ...OPENID, claims, claimsInIdToken: true }, users });
   t.deepEqual(asked, ['1']);
   t.is(found['name'], 'Ann');
   t.false('picture' in found || 'locale' in found);
 });
 
 test('acr and amr are announced where the host says them', async (t) => {
-  for (const authentication of [undefined, () => ({ acr: 'urn:mfa' })]) {
-    await using platform = await startPlatform({ openid: { ...OPENID, authentication } });
+  for (const authenticationContext of [undefined, () => ({ acr: 'urn:mfa' })]) {
+    await using platform = await startPlatform({ openid: { ...OPENID, authenticationContext } });
     const { body } = await send(platform.url('/.well-known/openid-configuration'));
     const supported = body!['claims_supported'] as string[];
-    for (const name of ['acr', 'amr']) t.is(supported.includes(name), authentication !== undefined, name);
+    for (const name of ['acr', 'amr'])
+      t.is(supported.includes(name), authenticationContext !== undefined, name);
   }
 });

@@ -1,4 +1,4 @@
-import ava from 'ava';
+import ava from '../harness/test.ts';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 

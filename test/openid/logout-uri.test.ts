@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { openArea, REPORTS, valueOf } from '../developer/area.ts';
 
@@ -6,7 +6,7 @@ test('the developer of an app gives it the address at which it is told of logout
   const { auth, browser, open } = await openArea(t, 'dora', { openid: true });
   const { client } = await auth.clients.create({ ...REPORTS, ownerId: 'dora' });
   const save = async (backchannelLogoutUri: string) =>
-    browser.submit(await open(`/${client.id}`), 'Save', {
+    browser.submit(await open(`/${client.id}/settings`), 'Save', {
       redirectUris: REPORTS.redirectUris.join('\n'),
       backchannelLogoutUri,
       name: client.name,
@@ -16,7 +16,7 @@ test('the developer of an app gives it the address at which it is told of logout
   const uri = 'https://reports.example/logout';
   t.is((await save(` ${uri} `)).status, 303);
   t.is(await uriOf(), uri);
-  t.is(valueOf(await open(`/${client.id}`), 'backchannelLogoutUri'), uri);
+  t.is(valueOf(await open(`/${client.id}/settings`), 'backchannelLogoutUri'), uri);
   const refused = await save('http://reports.example/logout');
   t.is(refused.status, 422);
   t.regex(refused.text, /Give it as https:\/\/host\/path of at most 2000 characters/);
@@ -30,7 +30,7 @@ test('without OpenID Connect the form has no such field, and keeps the address',
   const { auth, browser, open } = await openArea(t);
   const uri = 'https://reports.example/logout';
   const { client } = await auth.clients.create({ ...REPORTS, ownerId: 'dora', backchannelLogoutUri: uri });
-  const page = await open(`/${client.id}`);
+  const page = await open(`/${client.id}/settings`);
   t.false(page.html.includes('backchannelLogoutUri'));
   const redirectUris = REPORTS.redirectUris.join('\n');
   t.is((await browser.submit(page, 'Save', { redirectUris, name: 'Reports 2' })).status, 303);

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt, generateKeyPair, SignJWT } from 'jose';
 
 import { agents } from 'koa-gatehouse';
@@ -94,6 +94,7 @@ test('without an ID token of the session, the user is asked', async (t) => {
     const page = await logOut(parameters);
     t.is(page.status, 200);
     t.is(page.heading, 'Sign out of Acme Schools?');
+    t.regex(page.html, /href="\/">Stay signed in</, 'whatever address the request names');
     t.true(await isLoggedIn());
     return page;
   };
@@ -369,7 +370,7 @@ test('the logout also ends the session of the host, unless another user is logge
   let signedOut = 0;
   let hostUser: Person | undefined;
   await using setup = await start({
-    login: { currentUser: () => hostUser, signOut: () => void (signedOut += 1) },
+    login: { currentUser: () => hostUser, logout: () => void (signedOut += 1) },
   });
   const { hintFor, logOut, platform } = setup;
   const parameters = { id_token_hint: await hintFor(), post_logout_redirect_uri: BYE };

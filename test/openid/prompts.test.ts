@@ -1,6 +1,6 @@
 import { passTime, stopClock } from '../harness/clock.ts';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt } from 'jose';
 
 import { pages } from 'koa-gatehouse/interactions';
@@ -143,7 +143,7 @@ test.serial(
     await using setup = await start({
       openid: {
         ...OPENID,
-        authentication: (_ctx, user) =>
+        authenticationContext: (_ctx, user) =>
           user.id === '1' ? { acr: 'urn:mfa', amr: ['pwd', 'otp'] } : undefined,
       },
     });
@@ -171,7 +171,7 @@ test.serial('marks of the login at the host are in no ID token, and prompts go t
 });
 
 test.serial('single claims are in the ID token on request, when their scope was granted', async (t) => {
-  await using setup = await start({ openid: { ...OPENID, idTokenClaims: false } });
+  await using setup = await start({ openid: { ...OPENID, claimsInIdToken: false } });
   const { ask, claimsFor, errorOf } = setup;
   const scope = 'openid profile';
   const claims = JSON.stringify({

@@ -10,7 +10,7 @@
 //   (513d2d56c070)
 import { randomBytes } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import { compactVerify, decodeJwt, decodeProtectedHeader, importJWK } from 'jose';
 import type { JWK, JWTPayload } from 'jose';
@@ -24,10 +24,13 @@ import { postForm, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { until } from '../harness/until.ts';
 import { asClient } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { startPublicApps } from './told-apps.ts';
 
-const platform = await startPlatform({ openid: true }, ON_LOOPBACK);
-test.after.always(async () => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform({ openid: true }, ON_LOOPBACK));
+  return { platform };
+});
 
 const MOODLE = 'https://moodle.example/admin/oauth2callback.php';
 const NEXTCLOUD = 'https://cloud.example/';
@@ -46,6 +49,7 @@ interface Metadata {
 }
 
 async function discover(): Promise<Metadata> {
+  const { platform } = await started();
   const { status, body } = await send(`${platform.auth.issuer}/.well-known/openid-configuration`);
   if (status !== 200) throw new Error(`discovery answers with ${status}`);
   return body as unknown as Metadata;
@@ -76,6 +80,7 @@ function tokensOf(t: ExecutionContext, { status, body }: Answer): Tokens {
 
 for (const basicAuth of [false, true]) {
   test(`Moodle's OAuth 2 service, ${basicAuth ? 'with' : 'without'} "authenticate token requests via HTTP headers"`, async (t) => {
+    const { platform } = await started();
     const app = await platform.registerApp({ name: 'Moodle', redirectUris: [MOODLE] });
     const metadata = await discover();
     // It keeps each member that ends with _endpoint, and the scopes as a line.
@@ -126,6 +131,7 @@ for (const basicAuth of [false, true]) {
 }
 
 test("Moodle's plugin of Microsoft gets its answer by form_post", async (t) => {
+  const { platform } = await started();
   const redirectUri = 'https://moodle.example/auth/oidc/';
   const app = await platform.registerApp({ name: 'Moodle', redirectUris: [redirectUri] });
   const request = {
@@ -154,6 +160,7 @@ test("Moodle's plugin of Microsoft gets its answer by form_post", async (t) => {
 });
 
 test("Nextcloud's sociallogin", async (t) => {
+  const { platform } = await started();
   const redirectUri = `${NEXTCLOUD}apps/sociallogin/custom_oidc/acme`;
   const app = await platform.registerApp({ name: 'Nextcloud', redirectUris: [redirectUri] });
   // Its administrator copies the endpoints.
@@ -236,6 +243,7 @@ async function signInToNextcloud(
 }
 
 test("Nextcloud's user_oidc signs in, refreshes and logs out, with and without an ID token", async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({
     name: 'Nextcloud',
     redirectUris: [`${NEXTCLOUD}apps/user_oidc/code`],
@@ -263,6 +271,7 @@ test("Nextcloud's user_oidc signs in, refreshes and logs out, with and without a
 });
 
 test("Nextcloud's user_oidc accepts the logout token of the session", async (t) => {
+  const { platform } = await started();
   const path = '/apps/user_oidc/backchannel-logout/acme';
   await using nextcloud = await startPublicApps((_path, response) =>
     response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('[]'),

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';

@@ -1,8 +1,9 @@
+import { generateKeyPairSync } from 'node:crypto';
+import type { KeyPairKeyObjectResult } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 
 import type { ExecutionContext } from 'ava';
-import { generateKeyPair, SignJWT } from 'jose';
-import type { CryptoKey } from 'jose';
+import { SignJWT } from 'jose';
 import type { Client, Storage } from 'koa-gatehouse';
 
 import { createPublicPost } from '../../lib/http/public-post.ts';
@@ -14,11 +15,11 @@ import { logoutReader } from '../../lib/features/openid/store.ts';
 import { logoutsOf } from './logouts-of.ts';
 import { completeClient } from '../harness/client.ts';
 import { recordingLogger } from '../harness/platform.ts';
+import { aSession } from '../storage/rows.ts';
 import { servePublic } from '../harness/public-server.ts';
 import { serve } from '../harness/serve.ts';
 
-export const KEYS: { readonly privateKey: CryptoKey; readonly publicKey: CryptoKey } =
-  await generateKeyPair('RS256');
+export const KEYS: KeyPairKeyObjectResult = generateKeyPairSync('rsa', { modulusLength: 2048 });
 export const ISSUER: string = 'https://platform.example';
 export const HOUR: number = 3600;
 
@@ -115,7 +116,7 @@ export async function signOut(
   const sequence = Number.MAX_SAFE_INTEGER;
   const expiresAt = at + HOUR;
   const uid = `uid of ${session}`;
-  await storage.sessions.insert({ id: session, uid, userId, payload: {}, expiresAt, sequence });
+  await storage.sessions.insert(aSession({ id: session, uid, userId, expiresAt, sequence }));
   for (const path of paths) {
     const client = completeClient({ id: path, name: path, backchannelLogoutUri: origin + path, ...fields });
     if (!(await storage.clients.find(path))) await storage.clients.insert(client, []);

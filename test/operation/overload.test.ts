@@ -4,7 +4,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -53,9 +53,9 @@ async function occupyLimit(t: { teardown(f: () => void): void }, { origin, auth 
   await new Promise(setImmediate);
 }
 
-test('above limits.requests, token requests are refused at once, and accepted when the storage answers', async (t) => {
+test('above limits.concurrency, token requests are refused at once, and accepted when the storage answers', async (t) => {
   const { storage, most, release } = hangingStorage();
-  await using platform = await startPlatform({ storage, limits: { requests: 20 } });
+  await using platform = await startPlatform({ storage, limits: { concurrency: 20 } });
   const url = platform.url('/oauth/token');
 
   const first = Array.from({ length: 20 }, async () => postForm(url, fieldsOfUnknownClient()));
@@ -85,9 +85,9 @@ test('above limits.requests, token requests are refused at once, and accepted wh
   t.true(well.every(({ status }) => status === 200));
 });
 
-test('limits.requests: 0 means no limit', async (t) => {
+test('limits.concurrency: 0 means no limit', async (t) => {
   const { storage, most, release } = hangingStorage();
-  await using platform = await startPlatform({ storage, limits: { requests: 0 } });
+  await using platform = await startPlatform({ storage, limits: { concurrency: 0 } });
   const url = platform.url('/oauth/token');
   const answers = Array.from({ length: 50 }, async () => postForm(url, fieldsOfUnknownClient()));
   await until(() => most() === 50);
@@ -95,9 +95,9 @@ test('limits.requests: 0 means no limit', async (t) => {
   for (const { status } of await Promise.all(answers)) t.is(status, 401);
 });
 
-test('above limits.requests, pages and the API answer 503, but not keys, metadata, health and routes of the host; failed requests are counted down', async (t) => {
+test('above limits.concurrency, pages and the API answer 503, but not keys, metadata, health and routes of the host; failed requests are counted down', async (t) => {
   const { storage, release } = hangingStorage();
-  await using platform = await startPlatform({ storage, limits: { requests: 1 } }, { app: host });
+  await using platform = await startPlatform({ storage, limits: { concurrency: 1 } }, { app: host });
   await occupyLimit(t, platform);
 
   for (const path of ['/oauth/login', '/account/apps', '/oauth/authorize?client_id=x']) {
@@ -170,8 +170,8 @@ async function serveLargeBulks(options: Parameters<typeof startPlatform>[0]) {
     release: released.resolve,
     /** The timeout of the connection at the begin of each request. */
     timeouts,
-    user: await platform.auth.issueToken({ client: app.id, user: '1' }),
-    service: await platform.auth.issueToken({ client: service.id }),
+    user: await platform.auth.issueToken({ clientId: app.id, userId: '1' }),
+    service: await platform.auth.issueToken({ clientId: service.id }),
     /** Sends a bulk, whose results are streamed by default, and reads none of them. */
     bulk: async (
       token: string,
@@ -200,7 +200,7 @@ async function serveLargeBulks(options: Parameters<typeof startPlatform>[0]) {
 }
 
 test('a streamed response counts until its end, or until the client disconnects', async (t) => {
-  await using server = await serveLargeBulks({ limits: { requests: 1 } });
+  await using server = await serveLargeBulks({ limits: { concurrency: 1 } });
   const { bulk, platform, release, service, user } = server;
   const other = async (): Promise<number> => (await platform.api('/identity', user)).status;
   // The response begins with the first result.
@@ -221,8 +221,8 @@ test('a streamed response counts until its end, or until the client disconnects'
 // More than the buffers of a connection take.
 const LARGE = Array.from({ length: 300 }, (_, index) => String(index));
 
-test('a caller that reads no results gets a tenth of limits.requests for them, and the others the rest', async (t) => {
-  await using server = await serveLargeBulks({ limits: { requests: 20 } });
+test('a caller that reads no results gets a tenth of limits.concurrency for them, and the others the rest', async (t) => {
+  await using server = await serveLargeBulks({ limits: { concurrency: 20 } });
   const { bulk, platform, service, user } = server;
   const open = [await bulk(user, LARGE), await bulk(user, LARGE)];
   for (const response of open) t.is(response.statusCode, 200);
@@ -250,7 +250,7 @@ test('a caller that reads no results gets a tenth of limits.requests for them, a
 });
 
 test('a stream that is not read keeps its place, and a complete response gives way', async (t) => {
-  await using server = await serveLargeBulks({ limits: { requests: 2, bodyTimeout: '10 minutes' } });
+  await using server = await serveLargeBulks({ limits: { concurrency: 2, bodyTimeout: '10 minutes' } });
   const { bulk, platform, service, user } = server;
   const stream = await bulk(user, LARGE);
   const whole = await bulk(service, LARGE, 'application/json');
@@ -260,7 +260,7 @@ test('a stream that is not read keeps its place, and a complete response gives w
 });
 
 test('a bulk whose results are not received ends after bodyTimeout, one whose items take longer does not', async (t) => {
-  await using server = await serveLargeBulks({ limits: { requests: 10, bodyTimeout: 1 } });
+  await using server = await serveLargeBulks({ limits: { concurrency: 10, bodyTimeout: 1 } });
   const { bulk, platform, release, service, user } = server;
   const slow = await bulk(service, ['quick', 'slow']);
   for (let round = 0; round < 2; round += 1) {

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { StorageError, createApiRouter, defineAction } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -251,7 +251,7 @@ test('close() announces revocations to the other nodes before it closes the stor
     },
   };
   await using platform = await startPlatform({ storage });
-  await platform.auth.revoke({ user: '1' });
+  await platform.auth.revoke({ userId: '1' });
   await platform.auth.close();
   t.deepEqual(order, [[{ userId: '1' }], 'closed']);
 });

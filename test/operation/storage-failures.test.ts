@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { startDeveloperPlatform } from '../developer/developers.ts';
 import { REPORTS } from '../developer/area.ts';
@@ -49,7 +49,7 @@ test('if any storage call of any page or form fails, the response is a page with
   const settings = { name: 'Other', redirectUris: REPORTS.redirectUris[0] };
   const secrets = async (): Promise<string> => `${AREA}/${await appOfDora()}/secrets`;
   const disconnect = async (browser: Browser): Promise<string> =>
-    `/account/apps/${await connected(browser)}/disconnect`;
+    `/account/apps/${await connected(browser)}/revoke`;
   /** The path of each page, and what its form is posted with, besides its hidden fields. */
   const steps: readonly (readonly [
     name: string,
@@ -63,7 +63,7 @@ test('if any storage call of any page or form fails, the response is a page with
     ['GET new app', async () => `${AREA}/new`],
     ['POST new app', async () => `${AREA}/new`, newRobot],
     ['GET app', async () => `${AREA}/${await appOfDora()}`],
-    ['POST app', async () => `${AREA}/${await appOfDora()}`, settings],
+    ['POST settings', async () => `${AREA}/${await appOfDora()}/settings`, settings],
     ['GET secrets', secrets],
     ['POST secrets', secrets, {}],
     ['GET activity', async () => `${AREA}/${await appOfDora()}/activity`],

@@ -1,6 +1,6 @@
 import { passTime } from '../harness/clock.ts';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { createDeliveryPlaces } from '../../lib/outbox/delivery-places.ts';
 import type { DeliveryPlaces, PlacedDelivery } from '../../lib/outbox/delivery-places.ts';

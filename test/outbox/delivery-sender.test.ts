@@ -100,14 +100,14 @@ onEachDatabaseInSeries(
       t.teardown(sender.stop);
       return { reader, sender };
     });
-    const wake = (): void => {
-      for (const { sender } of senders) sender.wake();
+    const trigger = (): void => {
+      for (const { sender } of senders) sender.trigger();
     };
     await senders[0]!.reader.register();
     const users = Array.from({ length: 10 }, (_, index) => `user ${index}`);
     for (const userId of users) await storage.revocations.revokeAllOf({ userId });
 
-    wake();
+    trigger();
     await until(() => outcomes.length === 20);
     t.is(new Set(sent).size, 20);
     t.deepEqual(
@@ -115,7 +115,7 @@ onEachDatabaseInSeries(
       users.map(() => ['bad', 'busy', false]),
     );
     passTime(12);
-    wake();
+    trigger();
     await until(() => outcomes.length === 30);
     await until(async () => (await host(NOTICES.name).whereNotNull('due_at')).length === 0);
     t.is(outcomes.filter(({ attempt, isLast }) => attempt === 2 && isLast).length, 10);

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { User } from 'koa-gatehouse';
 import { agents, personalTokens, devices, defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -11,7 +11,7 @@ import { postForm, send } from '../harness/requests.ts';
 import { breakable } from '../harness/storage.ts';
 import { altered, asClient } from '../harness/tokens.ts';
 
-const NIGHTLY = { user: '1', name: 'a', lifetime: '1 day', scopes: ['schools:read'] } as const;
+const NIGHTLY = { userId: '1', name: 'a', lifetime: '1 day', scopes: ['schools:read'] } as const;
 
 const withIntrospection = defineGate({
   permissions: { view_schools: 'View', edit_schools: 'Edit', introspect_tokens: 'Introspect' },
@@ -80,7 +80,7 @@ test('whoever has found a token ends it at the revocation endpoint, without a cl
   await using platform = await startPlatform({ storage, features: [personalTokens()] });
   const { value } = await platform.auth.personalTokens.create(NIGHTLY);
   const ended: string[] = [];
-  platform.auth.events.on('personal_token_ended', ({ name }) => ended.push(name));
+  platform.auth.events.on('personal_token_revoked', ({ name }) => ended.push(name));
   t.is((await revoke(platform, altered(value)))[0], 400);
   t.is((await platform.api('/identity', value)).status, 200);
   broken.add('personalTokens');

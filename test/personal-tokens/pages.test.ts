@@ -1,17 +1,18 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { personalTokens, defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { fakeClock } from 'koa-gatehouse/testing';
 
-import { boxes } from '../developer/area.ts';
+import { boxes, linkOn } from '../developer/area.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
+import { like } from '../harness/like.ts';
 import { gate, people, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 
 const personal = { features: [personalTokens()] } as const;
-const FORM = { name: 'Nightly import', lifetime: '30', access0: 'schools:read' };
+const FORM = { name: 'Nightly import', lifetime: '30', 'access0-0': 'schools:read' };
 
 /** A browser in which Ann is signed in, on the list of her tokens. */
 async function signedIn(platform: Platform): Promise<{ browser: Browser; list: Page }> {
@@ -30,9 +31,11 @@ test('a user creates a token, sees it once, uses it, and ends it', async (t) => 
   const { browser, list } = await signedIn(platform);
   t.is(list.heading, 'Access tokens');
   t.regex(list.text, /No script can use your Acme Schools account/);
-  const form = await browser.open(platform.url('/account/tokens/new'));
+  const form = await browser.open(linkOn(list, '[^"]+/new"')!);
   const created = await browser.submit(form, 'Create a token', FORM);
   t.deepEqual([created.status, created.heading], [200, 'Your new token']);
+  t.regex(created.text, /Name Nightly import Ends \w+ \d+, \d{4} /);
+  t.regex(created.text, /curl -sS '\S+\/api\/v1\/identity' -H "Authorization: Bearer \$TOKEN"/);
 
   const value = valueOn(created);
   t.is((await platform.api('/schools', value)).status, 200);
@@ -42,12 +45,12 @@ test('a user creates a token, sees it once, uses it, and ends it', async (t) => 
   t.false(again.html.includes('gatehouse_pat_'));
   t.regex(again.text, /Nightly import.*See your schools.*Created.*Ends/s);
   const [token] = await platform.auth.personalTokens.list('1');
-  const confirm = await browser.open(platform.url(`/account/tokens/${token!.id}/end`));
+  const confirm = await browser.open(platform.url(`/account/tokens/${token!.id}/revoke`));
   t.regex(confirm.heading, /^End the token Nightly import ?\?$/);
   const ended = await browser.follow(await browser.submit(confirm, 'End'));
   t.regex(ended.text, /The token is ended/);
   t.is((await platform.api('/schools', value)).body['code'], 'token_invalid');
-  t.is((await browser.open(platform.url(`/account/tokens/${token!.id}/end`))).heading, 'Access tokens');
+  t.is((await browser.open(platform.url(`/account/tokens/${token!.id}/revoke`))).heading, 'Access tokens');
   t.false(JSON.stringify(platform.logger.lines).includes('gatehouse_pat_'));
 });
 
@@ -85,7 +88,43 @@ test('the form says what is wrong, and of an administrator, and how many a user 
   t.regex((await browser.open(platform.url('/account/tokens'))).text, /An administrator can allow you to/);
   t.is((await browser.open(platform.url('/account/tokens/new'))).heading, 'Access tokens');
   const fields = { once: 'a'.repeat(16), api: '', name: 'b', lifetime: '7' };
-  t.is((await browser.post(form.url, new URLSearchParams(fields))).status, 403);
+  const refused = await browser.post(form.url, new URLSearchParams(fields));
+  t.is(refused.status, 403);
+  t.regex(refused.text, /Missing permission use_personal_tokens/);
+  t.true(refused.html.includes('/oauth/logout'), 'the header of the signed-in user');
+});
+
+test('of several APIs one is chosen in the form, and what is checked at another is ignored', async (t) => {
+  const library = 'https://library.example/v1';
+  const scopes = { 'books:read': { description: 'See the books', permissions: [] } };
+  await using platform = await startPlatform({
+    ...personal,
+    resources: { [library]: { name: 'Library', scopes } },
+  });
+  const { browser, list } = await signedIn(platform);
+  t.is([...list.html.matchAll(/class="button primary"/g)].length, 1);
+  const form = await browser.open(linkOn(list, '[^"]+/new"')!);
+  t.regex(form.text, /Access to Acme Schools It can: .*See your schools Library It can: .*See the books/);
+  const box = boxes(form);
+  const both = { [box['schools:read']!]: 'schools:read', [box['books:read']!]: 'books:read' };
+  const fields = { name: 'Books', lifetime: '30', api: library };
+  const wrong = await browser.submit(form, 'Create a token', {
+    ...fields,
+    [box['schools:read']!]: 'schools:read',
+  });
+  t.is(wrong.status, 422);
+  t.regex(wrong.html, new RegExp(`value="${library}" checked`));
+  t.regex(wrong.html, new RegExp(`<a href="#${box['books:read']}">Choose what it can do`));
+  const created = await browser.submit(form, 'Create a token', { ...fields, ...both });
+  t.regex(created.text, /Name Books Access to Library Ends /);
+  t.true(created.text.includes(`curl -sS '${library}'`));
+  const [token, ...others] = await platform.auth.personalTokens.list('1');
+  like(t, token, { name: 'Books', resource: library, scopes: ['books:read'] });
+  t.deepEqual(others, []);
+  t.is(
+    (await browser.submit(form, 'Create a token', { ...fields, api: 'x' })).location?.pathname,
+    '/account/tokens',
+  );
 });
 
 test('another site, a token and an old browser cannot create one, and a user ends own tokens only', async (t) => {
@@ -93,12 +132,12 @@ test('another site, a token and an old browser cannot create one, and a user end
   const { browser } = await signedIn(platform);
   const { create, list } = platform.auth.personalTokens;
   const token = { name: 'a', lifetime: '1 day', scopes: ['schools:read'] } as const;
-  const { value } = await create({ ...token, user: '1' });
-  const theirs = await create({ ...token, user: '2' });
+  const { value } = await create({ ...token, userId: '1' });
+  const theirs = await create({ ...token, userId: '2' });
   const url = platform.url('/account/tokens/new');
   const body = new URLSearchParams({ once: 'a'.repeat(16), api: '', ...FORM });
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
-  for (const form of [url, platform.url(`/account/tokens/x/end`)])
+  for (const form of [url, platform.url(`/account/tokens/x/revoke`)])
     t.is((await browser.post(form, body, headers)).heading, 'This form came from another site');
   // A token signs nobody in at a page.
   const authorization = `Bearer ${value}`;
@@ -106,7 +145,7 @@ test('another site, a token and an old browser cannot create one, and a user end
   t.deepEqual([byToken.status, byToken.heading], [403, 'You are no longer signed in']);
   const page = await new Browser(platform.reach).get(platform.url('/account/tokens'), { authorization });
   t.is(page.location?.pathname, '/oauth/login');
-  await browser.post(platform.url(`/account/tokens/${theirs.id}/end`), new URLSearchParams());
+  await browser.post(platform.url(`/account/tokens/${theirs.id}/revoke`), new URLSearchParams());
   t.is((await platform.api('/identity', theirs.value)).status, 200);
   t.is((await list('1')).length, 1);
 });
@@ -162,7 +201,7 @@ test('a token that is being created when its user is ended never works: at each 
     const { reached, resume } = pause(step);
     const creating = browser.submit(form, 'Create a token', FORM);
     await reached;
-    await platform.auth.revoke({ user: '1' });
+    await platform.auth.revoke({ userId: '1' });
     resume();
     const created = await creating;
     t.true([200, 403].includes(created.status), created.text);

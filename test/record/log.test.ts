@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
@@ -7,10 +7,13 @@ import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../
 import { postForm, postJson, send } from '../harness/requests.ts';
 import { breakable, pausable } from '../harness/storage.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { linesOf, outlinesOf } from './lines.ts';
 
-const platform = await startPlatform();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  return { platform };
+});
 
 const UUID = /^[\da-f-]{36}$/;
 
@@ -18,6 +21,7 @@ const UUID = /^[\da-f-]{36}$/;
 const { serial } = test;
 
 serial('an issued token is one line, with the duration', async (t) => {
+  const { platform } = await started();
   const service = await platform.registerService();
   const lines = await linesOf(platform, async () => requestClientToken(platform, service));
   t.is(lines.length, 1);
@@ -36,6 +40,7 @@ serial('an issued token is one line, with the duration', async (t) => {
 });
 
 serial('a token of a user and each refresh are one line', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   const code = (await authorize(platform, app)).get('code');
   const issued = {
@@ -61,6 +66,7 @@ serial('a token of a user and each refresh are one line', async (t) => {
 const REFUSED = { level: 'info', message: 'token refused', endpoint: 'token', outcome: 'refused' };
 
 serial('a refused token request is one line, with the reason that the client does not get', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   const { body } = await runCodeFlow(platform, await platform.registerApp({ firstParty: true }));
   const disabled = await platform.registerService();
@@ -110,6 +116,7 @@ serial('a refused token request is one line, with the reason that the client doe
 });
 
 serial('a request refused before its parameters are read is one line', async (t) => {
+  const { platform } = await started();
   const url = platform.url('/oauth/token');
   const cases: [status: number, reason: RegExp, ask: () => Promise<unknown>][] = [
     [405, /takes POST requests only/, () => send(url)],
@@ -127,6 +134,7 @@ serial('a request refused before its parameters are read is one line', async (t)
 });
 
 serial('a code that is redeemed again is a warning that names the revoked grant', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   const code = (await authorize(platform, app)).get('code');
   const { body } = await exchangeCode(platform, app, code);
@@ -146,6 +154,7 @@ serial('a code that is redeemed again is a warning that names the revoked grant'
 });
 
 serial('a revocation is an info line, an introspection a debug line', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp({ firstParty: true });
   const { body } = await runCodeFlow(platform, app);
   const line = { client_id: app.client.id, outcome: 'answered', status: 200 };
@@ -183,6 +192,7 @@ serial('a revocation is an info line, an introspection a debug line', async (t) 
 });
 
 serial('a refused authorization is one line, a successful one is none', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   t.deepEqual(await outlinesOf(platform, async () => browser.open(authorizeUrl(platform, app))), []);
@@ -204,6 +214,7 @@ serial('a refused authorization is one line, a successful one is none', async (t
 });
 
 serial("a login, a failed login and a logout are one line each, with the user's id", async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));
@@ -243,7 +254,7 @@ test('a 500 is one error line with the error', async (t) => {
 
 test('a token request above the concurrency limit is one line', async (t) => {
   const { pause, storage } = pausable(memoryStorage());
-  await using own = await startPlatform({ storage, limits: { requests: 1 } });
+  await using own = await startPlatform({ storage, limits: { concurrency: 1 } });
   const parameters = { grant_type: 'client_credentials', client_id: 'y', client_secret: 'z' };
   const running = pause('clients.find');
   const first = own.token(parameters);

@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { requestIdOf } from 'koa-gatehouse';
 import type { AuditRecord } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';

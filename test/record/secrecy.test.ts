@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 import { z } from 'zod';

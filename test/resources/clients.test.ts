@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import {
   UnauthorizedError,
   auth,
@@ -11,31 +11,34 @@ import * as oauth from 'oauth4webapi';
 
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
+import { shared } from '../harness/shared.ts';
 import { serveExample } from '../examples/served-example.ts';
 
 /*
  * Clients that others wrote ask the running example server for its second API. Each begins with the challenge or the metadata,
  * not with a URL of this server that it knows.
  */
-const example = await serveExample();
-const { announced } = example;
-test.after.always(async () => example[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const example = stack.use(await serveExample());
+  const { announced } = example;
+  const ISSUER = announced.base_url;
+  const STATISTICS = `${ISSUER}/statistics`;
+  const SCHOOLS = `${STATISTICS}/schools`;
+  const {
+    client_id: clientId,
+    client_secret: clientSecret,
+    redirect_uris,
+  } = announced.clients.find(({ name }) => name === 'Command line')!;
+  const redirectUri = redirect_uris[0]!;
+  const service = announced.clients.find(({ name }) => name === 'Nightly import')!;
+  return { announced, ISSUER, STATISTICS, SCHOOLS, clientId, clientSecret, redirectUri, service };
+});
 
-const ISSUER = announced.base_url;
-const STATISTICS = `${ISSUER}/statistics`;
-const SCHOOLS = `${STATISTICS}/schools`;
 const ANSWER = { data: { schools: 6, open: 4 } };
-const { client_id: clientId, client_secret: clientSecret, redirect_uris } = clientNamed('Command line');
-const redirectUri = redirect_uris[0]!;
-const service = clientNamed('Nightly import');
-
-function clientNamed(name: string): (typeof announced.clients)[number] {
-  return announced.clients.find((client) => client.name === name)!;
-}
 
 /** A user opens the URL, logs in and authorizes the app. Resolves to the text of the consent page, if there is one, and the callback. */
 async function authorizeAs(
-  { login, password }: (typeof announced.users)[number],
+  { login, password }: { readonly login: string; readonly password: string },
   url: URL,
 ): Promise<{ callback: URL; consent: string | undefined }> {
   const browser = new Browser();
@@ -48,6 +51,7 @@ async function authorizeAs(
 }
 
 test('the client of the MCP SDK follows the challenge to the API, is authorized, and refreshes', async (t) => {
+  const { redirectUri, clientId, clientSecret, STATISTICS, SCHOOLS, announced, ISSUER } = await started();
   const agent = new Agent(redirectUri, { registered: { client_id: clientId, client_secret: clientSecret } });
   const fetchWithOAuth = withOAuth(agent, STATISTICS)(fetch);
   await t.throwsAsync(fetchWithOAuth(SCHOOLS), { instanceOf: UnauthorizedError });
@@ -75,6 +79,7 @@ test('the client of the MCP SDK follows the challenge to the API, is authorized,
 });
 
 test('oauth4webapi reads the metadata of the API, and gets a token for it', async (t) => {
+  const { STATISTICS, service, SCHOOLS, ISSUER } = await started();
   const insecure = { [oauth.allowInsecureRequests]: true };
   const resource = new URL(STATISTICS);
   const metadata = await oauth.processResourceDiscoveryResponse(
@@ -139,6 +144,7 @@ test('oauth4webapi reads the metadata of the API, and gets a token for it', asyn
 });
 
 test('the client of the MCP SDK is asked for another scope, and gets a token with both', async (t) => {
+  const { redirectUri, clientId, clientSecret, ISSUER, announced } = await started();
   const agent = new Agent(redirectUri, { registered: { client_id: clientId, client_secret: clientSecret } });
   const rename = async (): Promise<Response> =>
     fetch(`${ISSUER}/api/v1/actions/school/harbour/rename-school-action`, {

@@ -1,17 +1,21 @@
-import test from 'ava';
+import test from '../harness/test.ts';
+import Koa from 'koa';
 
 import { createApiRouter, createAuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { people } from '../harness/platform.ts';
+import { listenerOf, people, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
-import { ARCHIVE, DOCUMENTS, get, startApis, statusOf } from './apis.ts';
+import { shared } from '../harness/shared.ts';
+import { APIS, ARCHIVE, DOCUMENTS, get, startApis, statusOf } from './apis.ts';
 
 const METADATA = 'https://documents.example/.well-known/oauth-protected-resource/v1';
 const INSUFFICIENT = 'The scopes of the access token exclude a required permission.';
 
-const platform = await startApis();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startApis());
+  return { platform };
+});
 
 /** A challenge's scheme and parameters. */
 function parse(response: Response): Record<string, string> | undefined {
@@ -26,8 +30,9 @@ async function tokenOf(
   { id, scopes = [], resource = DOCUMENTS }: { id: string; scopes?: string[]; resource?: string },
   fields: Parameters<Platform['registerApp']>[0] = {},
 ): Promise<string> {
+  const { platform } = await started();
   const { client } = await platform.registerApp(fields);
-  return platform.auth.issueToken({ client: client.id, user: id, resource, scopes });
+  return platform.auth.issueToken({ clientId: client.id, userId: id, resource, scopes });
 }
 
 const ANN = '1';
@@ -35,6 +40,7 @@ const BOB = '2';
 const CLEO = '3';
 
 test('each guard accepts the tokens of its API alone', async (t) => {
+  const { platform } = await started();
   const paths = {
     [platform.origin]: '/api/v1/identity',
     [DOCUMENTS]: '/documents/list',
@@ -50,7 +56,33 @@ test('each guard accepts the tokens of its API alone', async (t) => {
   }
 });
 
+test('an API below the path of another one comes in front of it', async (t) => {
+  await using nested = await startPlatform(APIS, {
+    app({ api, auth }) {
+      const app = new Koa().use(auth.middleware());
+      app.use(createApiRouter({ auth, resource: ARCHIVE, prefix: '/api/v1/archive' }).routes());
+      app.use(api.routes());
+      app.use(createApiRouter({ auth, resource: DOCUMENTS, prefix: '/api/v1/documents' }).routes());
+      return listenerOf(app);
+    },
+  });
+  const { client } = await nested.registerApp({});
+  const tokenFor = async (resource: string) =>
+    nested.auth.issueToken({ clientId: client.id, userId: ANN, resource });
+  const ofArchive = await tokenFor(ARCHIVE);
+  const ofDefault = await tokenFor(nested.origin);
+  t.is(await statusOf(nested, '/api/v1/archive/identity', ofArchive), 200);
+  t.deepEqual(await statusOf(nested, '/api/v1/archive/identity', ofDefault), [401, 'token_invalid']);
+  t.is(await statusOf(nested, '/api/v1/identity', ofDefault), 200);
+  const behind = await get(nested, '/api/v1/documents/identity', await tokenFor(DOCUMENTS));
+  t.is(behind.status, 401);
+  t.like(await behind.json(), {
+    message: `The access token is for the API ${DOCUMENTS}, and this is ${nested.origin}.`,
+  });
+});
+
 test('a 401 names the metadata of the API and its scopes', async (t) => {
+  const { platform } = await started();
   const documents = { realm: DOCUMENTS, scope: 'read write', resource_metadata: METADATA };
   const response = await get(platform, '/documents/list');
   t.is(response.status, 401);
@@ -70,6 +102,7 @@ test('a 401 names the metadata of the API and its scopes', async (t) => {
 });
 
 test('a 403 names the scopes that the operation needs', async (t) => {
+  const { platform } = await started();
   const challenge = {
     scheme: 'Bearer',
     realm: DOCUMENTS,
@@ -94,6 +127,7 @@ test('a 403 names the scopes that the operation needs', async (t) => {
 });
 
 test('a 403 promises nothing when no scope would help', async (t) => {
+  const { platform } = await started();
   // The user lacks one of the two permissions, or both.
   for (const id of [ANN, BOB]) {
     const token = await tokenOf({ id, scopes: ['read'] });
@@ -122,11 +156,12 @@ test('a 403 promises nothing when no scope would help', async (t) => {
 });
 
 test('the guard and the router of an API that the server does not have are refused at start', async (t) => {
+  const { platform } = await started();
   const known = `${platform.origin}, ${DOCUMENTS}, ${ARCHIVE}`;
   const unknown = { resource: 'https://unknown.example' };
   const error = {
     code: 'ERR_CONFIG',
-    message: `guard({ resource }): the server has no such API; the APIs are ${known}`,
+    message: `resource: the server has no such API; the APIs are ${known}`,
   };
   t.throws(() => platform.auth.guard(unknown), error);
   t.throws(() => createApiRouter({ auth: platform.auth, ...unknown }), error);
@@ -156,6 +191,7 @@ test('the prefix of an API is the path of its URL', async (t) => {
 });
 
 test('the description of an API has its scopes and its URL', async (t) => {
+  const { platform } = await started();
   const token = await tokenOf({ id: ANN });
   const description = (await (await get(platform, '/documents/openapi.json', token)).json()) as {
     components: { securitySchemes: Record<string, { flows: Record<string, { scopes: object }> }> };

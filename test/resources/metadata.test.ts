@@ -2,22 +2,26 @@ import { request } from 'node:http';
 import { once } from 'node:events';
 import { json } from 'node:stream/consumers';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { like } from '../harness/like.ts';
 import { startPlatform } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 import { DOCUMENTS, startApis } from './apis.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-const platform = await startApis();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startApis());
+  return { platform };
+});
 
 async function read(url: string): Promise<unknown> {
   return (await fetch(url)).json();
 }
 
 test('the metadata of the default API is at the root', async (t) => {
+  const { platform } = await started();
   const response = await fetch(platform.url(WELL_KNOWN), { headers: { origin: 'https://agent.example' } });
   t.is(response.status, 200);
   t.is(response.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -58,6 +62,7 @@ test('the path of an API on the same host is inserted', async (t) => {
 });
 
 test('the metadata of an API on another host is served for that host only', async (t) => {
+  const { platform } = await started();
   const get = async (host: string): Promise<{ status: number | undefined; body: unknown }> => {
     const [response] = await once(
       request(platform.url(`${WELL_KNOWN}/v1`), { headers: { host } }).end(),
@@ -80,6 +85,7 @@ test('the metadata of an API on another host is served for that host only', asyn
 });
 
 test('programs in browsers can read it, and other methods are refused', async (t) => {
+  const { platform } = await started();
   const url = platform.url(WELL_KNOWN);
   const preflight = await fetch(url, {
     method: 'OPTIONS',
@@ -100,6 +106,7 @@ test('programs in browsers can read it, and other methods are refused', async (t
 });
 
 test('the scopes of all APIs are in the metadata of the authorization server', async (t) => {
+  const { platform } = await started();
   const response = await fetch(platform.url('/.well-known/oauth-authorization-server'));
   like(t, await response.json(), {
     scopes_supported: ['schools:read', 'schools:write', 'read', 'write', 'offline_access'],

@@ -1,16 +1,20 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { ARCHIVE, DOCUMENTS, authorizeFor, startApis, statusOf } from './apis.ts';
 
-const platform = await startApis();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startApis());
+  return { platform };
+});
 
 test('the consent page names the API and its scopes', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   await authorize(platform, app, { browser, parameters: { scope: 'schools:read' } });
@@ -20,7 +24,7 @@ test('the consent page names the API and its scopes', async (t) => {
   t.regex(documents, /Read your documents.*Access to\s+Documents/s);
   t.false(documents.includes('archive'));
   const archive = await ask({ resource: ARCHIVE, scope: 'read' });
-  t.regex(archive, /Read the archive.*Access to\s+https:\/\/archive\.example/s);
+  t.regex(archive, /Read the archive.*Access to\s+an API without a name: https:\/\/archive\.example/s);
   const standard = await ask({ scope: 'schools:write' });
   t.false(standard.includes('Access to'), standard);
 });
@@ -52,19 +56,19 @@ test('the list of authorized apps names each API, and disconnecting ends all of 
   const list = async (): Promise<string> => (await browser.open(own.url('/account/apps'))).text;
   await authorize(own, app, { browser, parameters: { resource: ARCHIVE, scope: 'read' } });
   const archive = await list();
-  t.regex(archive, /https:\/\/archive\.example\s+It can:\s+Read the archive\s+1 connection:/);
+  t.regex(archive, /It can:\s+https:\/\/archive\.example\s+Read the archive\s+1 connection:/);
   t.false(archive.includes('It can do nothing else'), archive);
 
   await authorize(own, app, { browser, parameters: { resource: DOCUMENTS } });
   await authorize(own, app, { browser, parameters: { scope: 'schools:read' } });
   t.regex(
     await list(),
-    /It can:\s+See your schools\s+https:\/\/archive\.example\s+It can:\s+Read the archive\s+Documents\s+It can do everything that you can do\./,
+    /It can:\s+See your schools\s+https:\/\/archive\.example\s+Read the archive\s+Documents\s+Do everything that you can do/,
   );
 
   const { access_token: token, refresh_token } = await authorizeFor(own, app, { resource: DOCUMENTS });
   t.is(await statusOf(own, '/documents/list', token), 200);
-  const page = await browser.open(own.url(`/account/apps/${app.client.id}/disconnect`));
+  const page = await browser.open(own.url(`/account/apps/${app.client.id}/revoke`));
   await browser.follow(await browser.submit(page, 'Disconnect'));
   t.deepEqual(await statusOf(own, '/documents/list', token), [401, 'token_revoked']);
   const refused = await exchangeRefreshToken(own, app, refresh_token);

@@ -1,5 +1,5 @@
 // The processes of an agent share one refresh token, without telling each other of the next one.
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
@@ -9,14 +9,17 @@ import { authorize } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { exchangeCode, exchangeRefreshToken as refresh, REFUSED_GRANT } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { APIS, ARCHIVE, DOCUMENTS, startApis, startNodes, statusOf } from './apis.ts';
 
 const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
 const MINUTE = 60;
 
-const nodes = await startNodes();
-const { here, there } = nodes;
-test.after.always(() => nodes[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const nodes = stack.use(await startNodes());
+  const { here, there } = nodes;
+  return { here, there };
+});
 
 async function registerAgent(platform: Platform): Promise<RegisteredApp> {
   return platform.registerApp({ name: 'Agent', confidential: false, firstParty: true });
@@ -44,6 +47,7 @@ async function reuseOf(platform: Platform, { client }: RegisteredApp): Promise<r
 }
 
 test('each spent refresh token leads to the current one, on every node', async (t) => {
+  const { here, there } = await started();
   const agent = await registerAgent(here);
   const tokens = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 4 });
   const current = tokens.at(-1)!;
@@ -90,6 +94,7 @@ onEachDatabase(
 test.serial(
   'a spent refresh token helps no revoked grant, ended user, other client or other API',
   async (t) => {
+    const { here, there } = await started();
     const agent = await registerAgent(here);
     const other = await registerAgent(here);
     const ask = async (token: string | undefined, by = agent, given = {}): Promise<object> =>
@@ -104,7 +109,7 @@ test.serial(
     t.deepEqual(await ask(spent), REFUSED_GRANT);
 
     const [ofUser] = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 2 });
-    await here.auth.revoke({ user: '1' });
+    await here.auth.revoke({ userId: '1' });
     t.deepEqual(await ask(ofUser), REFUSED_GRANT);
 
     const [ofClient] = await rotate(here, agent, { ...FOR_DOCUMENTS, times: 2 });
@@ -209,6 +214,7 @@ async function lasts(
 }
 
 test.serial('public clients of an API share a refresh token for an hour, others for a minute', async (t) => {
+  const { here } = await started();
   const agent = await registerAgent(here);
   const confidential = await here.registerApp({ firstParty: true });
   await lasts(t, here, { app: agent, seconds: 60 * MINUTE, ...FOR_DOCUMENTS });
@@ -234,6 +240,6 @@ test('without a grace the first reuse revokes, at APIs too unless they have thei
   const agent = await registerAgent(platform);
   for (const token of await rotate(platform, agent, { ...FOR_DOCUMENTS, times: 1 }))
     t.deepEqual((await refresh(platform, agent, token)).body, REFUSED_GRANT);
-  const shared = await rotate(platform, agent, { resource: ARCHIVE, scope: 'read', times: 2 });
-  t.is((await refresh(platform, agent, shared[0]!)).body.refresh_token, shared[2]!);
+  const tokens = await rotate(platform, agent, { resource: ARCHIVE, scope: 'read', times: 2 });
+  t.is((await refresh(platform, agent, tokens[0]!)).body.refresh_token, tokens[2]!);
 });

@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { Browser } from '../harness/browser.ts';
@@ -7,6 +7,7 @@ import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient, exchangeCode, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 import { APIS, ARCHIVE, DOCUMENTS, authorizeFor, startApis, startNodes, statusOf } from './apis.ts';
 
 const ONE = 'a token is for one resource: send the parameter resource once';
@@ -16,12 +17,15 @@ const NOT_GRANTED = 'this was granted for another resource: authorize the client
 const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
 
 const storage = memoryStorage();
-const nodes = await startNodes(storage);
-const { here, there } = nodes;
-const service = await here.registerService(['view_schools']);
-test.after.always(() => nodes[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const nodes = stack.use(await startNodes(storage));
+  const { here, there } = nodes;
+  const service = await here.registerService(['view_schools']);
+  return { here, there, service };
+});
 
 test('a code for an API gives tokens for that API alone, on every node', async (t) => {
+  const { here, there } = await started();
   const app = await here.registerApp();
   const code = (await authorize(here, app, { parameters: FOR_DOCUMENTS })).get('code');
   for (const resource of [ARCHIVE, here.origin, 'https://unknown.example']) {
@@ -44,6 +48,7 @@ test('a code for an API gives tokens for that API alone, on every node', async (
 });
 
 test('a refresh token gets no token for another API, and stays valid', async (t) => {
+  const { here, there } = await started();
   const app = await here.registerApp();
   const ofDocuments = await authorizeFor(here, app, { resource: DOCUMENTS, scope: 'read write' });
   const ofDefault = await authorizeFor(here, app, { scope: 'schools:read' });
@@ -69,7 +74,18 @@ test('a refresh token gets no token for another API, and stays valid', async (t)
   t.like(decodeJwt(standard.body.access_token), { aud: here.origin, scope: 'schools:read' });
 });
 
+test('an API without lifetimes of its own issues tokens of an hour, or of a shorter time of the server', async (t) => {
+  const { here, service } = await started();
+  const { body } = await requestClientToken(here, service, { resource: ARCHIVE, scope: 'read' });
+  t.is(body.expires_in, 3600);
+  await using platform = await startApis({ tokens: { lifetimes: { accessToken: '10 minutes' } } });
+  const own = await platform.registerService(['view_schools']);
+  const shorter = await requestClientToken(platform, own, { resource: ARCHIVE, scope: 'read' });
+  t.is(shorter.body.expires_in, 600);
+});
+
 test('a client gets tokens of its own for each API', async (t) => {
+  const { here, service, there } = await started();
   const { body } = await requestClientToken(here, service, FOR_DOCUMENTS);
   t.like(decodeJwt(body.access_token), { aud: DOCUMENTS, scope: 'read', principal: 'client' });
   t.is(body.expires_in, 600);
@@ -85,6 +101,7 @@ test('a client gets tokens of its own for each API', async (t) => {
 });
 
 test('a scope of another API, and an unknown API, are refused at both endpoints', async (t) => {
+  const { here, service } = await started();
   const app = await here.registerApp();
   const browser = new Browser();
   await authorize(here, app, { browser });
@@ -113,6 +130,7 @@ test('a scope of another API, and an unknown API, are refused at both endpoints'
 });
 
 test('several resources in one request are refused', async (t) => {
+  const { here, service } = await started();
   const app = await here.registerApp();
   const tokens = await authorizeFor(here, app, FOR_DOCUMENTS);
   const browser = new Browser();
@@ -141,6 +159,7 @@ test('several resources in one request are refused', async (t) => {
 });
 
 test('an equivalent URL is the URL of the options', async (t) => {
+  const { here, service } = await started();
   const app = await here.registerApp();
   for (const [resource, aud] of [
     [`${ARCHIVE}/`, ARCHIVE],
@@ -162,6 +181,7 @@ test('an equivalent URL is the URL of the options', async (t) => {
 });
 
 test('a client that is registered with scopes gets those of the API', async (t) => {
+  const { here } = await started();
   const app = await here.registerApp({ scopes: ['schools:read', 'read'] });
   for (const [resource, scope] of [
     [here.origin, 'schools:read'],
@@ -190,6 +210,7 @@ test('a client that is registered with scopes gets those of the API', async (t) 
 });
 
 test('consent is asked for each API, and remembered for it', async (t) => {
+  const { here, there } = await started();
   const app = await here.registerApp();
   const browser = new Browser();
   const isAsked = async (node: Platform, parameters: Record<string, string>): Promise<boolean> =>
@@ -210,6 +231,7 @@ test('consent is asked for each API, and remembered for it', async (t) => {
 });
 
 test('the records and introspection name the API', async (t) => {
+  const { here, there } = await started();
   const app = await here.registerApp();
   const { access_token: token } = await authorizeFor(here, app, FOR_DOCUMENTS);
   await authorizeFor(here, app, {});
@@ -229,16 +251,22 @@ test('the records and introspection name the API', async (t) => {
 });
 
 test('auth.issueToken() issues for an API', async (t) => {
+  const { here, there, service } = await started();
   const { auth } = here;
   const client = (await here.registerApp()).client.id;
-  const token = await auth.issueToken({ client, user: '1', resource: DOCUMENTS, scopes: ['read'] });
+  const token = await auth.issueToken({
+    clientId: client,
+    userId: '1',
+    resource: DOCUMENTS,
+    scopes: ['read'],
+  });
   const { aud, exp, iat } = decodeJwt(token);
   t.is(aud, DOCUMENTS);
   t.is(exp! - iat!, 600);
   t.is(await statusOf(there, '/documents/list', token), 200);
   t.deepEqual(await statusOf(there, '/archive/list', token), [401, 'token_invalid']);
   const { id } = service.client;
-  const ofClient = await auth.issueToken({ client: id, resource: ARCHIVE });
+  const ofClient = await auth.issueToken({ clientId: id, resource: ARCHIVE });
   t.is(await statusOf(there, '/archive/list', ofClient), 200);
   for (const [refused, message] of [
     [
@@ -251,10 +279,11 @@ test('auth.issueToken() issues for an API', async (t) => {
     ],
     [{ resource: DOCUMENTS, lifetime: 601 }, /^issueToken\({ lifetime }\): /],
   ] as const)
-    await t.throwsAsync(auth.issueToken({ client: id, ...refused }), { code: 'ERR_CONFIG', message });
+    await t.throwsAsync(auth.issueToken({ clientId: id, ...refused }), { code: 'ERR_CONFIG', message });
 });
 
 test('the tokens of an API that was removed from the options are refused, and not spent', async (t) => {
+  const { here } = await started();
   const options = { storage, issuer: here.origin, users: here.users, tokens: { refreshGrace: 0 } };
   await using before = await startApis(options);
   const app = await here.registerApp();

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { inspect } from 'node:util';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { startPlatform } from '../harness/platform.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 /** Tables whose last column names tests, relative to the file, or says why there are none. */
 const TABLES = [

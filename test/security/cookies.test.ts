@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { startProxy } from '../embedding/proxy.ts';
 import { Browser } from '../harness/browser.ts';

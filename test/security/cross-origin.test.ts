@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 
 import { authorize, runCodeFlow, listenerOf, startPlatform } from '../harness/platform.ts';
@@ -7,18 +7,22 @@ import { pkce } from '../harness/pkce.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { asClient } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
 const OWN = 'https://reports.example';
 const EVIL = 'https://evil.example';
 
-const platform = await startPlatform();
-const secretApp = await platform.registerApp();
-const browserApp = await platform.registerApp({ confidential: false });
-test.after.always(() => platform[Symbol.asyncDispose]());
-const endpoint = `${platform.origin}/oauth/token`;
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  const secretApp = await platform.registerApp();
+  const browserApp = await platform.registerApp({ confidential: false });
+  const endpoint = `${platform.origin}/oauth/token`;
+  return { platform, secretApp, browserApp, endpoint };
+});
 
 /** The fields that redeem a new code of the public client. */
 async function codeOf(app: RegisteredApp): Promise<Record<string, string>> {
+  const { platform } = await started();
   const { verifier, parameters } = pkce();
   const answer = await authorize(platform, app, { parameters });
   return {
@@ -35,6 +39,7 @@ function corsHeadersOf({ headers }: Pick<Answer, 'headers'>): Record<string, str
 }
 
 test('a public client can redeem its code from a page of the origin of its redirect URI', async (t) => {
+  const { endpoint, browserApp } = await started();
   const answer = await postForm(endpoint, await codeOf(browserApp), { origin: OWN });
   t.is(answer.status, 200);
   t.deepEqual(corsHeadersOf(answer), { 'access-control-allow-origin': OWN });
@@ -54,6 +59,7 @@ test('a public client can redeem its code from a page of the origin of its redir
 });
 
 test('a page of another origin cannot read the token response', async (t) => {
+  const { endpoint, browserApp } = await started();
   for (const origin of [EVIL, 'null', 'http://reports.example', 'https://reports.example:8443', 'x"\\y']) {
     const answer = await postForm(endpoint, await codeOf(browserApp), { origin });
     t.deepEqual(corsHeadersOf(answer), {}, origin);
@@ -62,6 +68,7 @@ test('a page of another origin cannot read the token response', async (t) => {
 });
 
 test('the private-use scheme of a native app gives no CORS headers', async (t) => {
+  const { platform, endpoint } = await started();
   const redirectUris = ['com.example.reports:/callback'];
   const app = await platform.registerApp({ confidential: false, native: true, redirectUris });
   const answer = await postForm(endpoint, await codeOf(app), { origin: 'null' });
@@ -70,6 +77,7 @@ test('the private-use scheme of a native app gives no CORS headers', async (t) =
 });
 
 test('a confidential client gets no CORS headers', async (t) => {
+  const { platform, secretApp, endpoint } = await started();
   const { body } = await runCodeFlow(platform, secretApp);
   const fields = { grant_type: 'refresh_token', ...asClient(secretApp), refresh_token: body.refresh_token };
   for (const origin of [OWN, EVIL]) {
@@ -80,6 +88,7 @@ test('a confidential client gets no CORS headers', async (t) => {
 });
 
 test('with an Origin header the responses for a registered and an unknown client are the same', async (t) => {
+  const { endpoint, secretApp } = await started();
   const fields = { client_secret: 'x', grant_type: 'client_credentials' };
   const known = await postForm(endpoint, { ...fields, client_id: secretApp.client.id }, { origin: EVIL });
   const unknown = await postForm(endpoint, { ...fields, client_id: 'unknown' }, { origin: EVIL });
@@ -89,6 +98,7 @@ test('with an Origin header the responses for a registered and an unknown client
 });
 
 test('a preflight request allows POST with a content type, without credentials', async (t) => {
+  const { endpoint } = await started();
   const { status, headers } = await send(endpoint, {
     method: 'OPTIONS',
     headers: {
@@ -110,6 +120,7 @@ test('a preflight request allows POST with a content type, without credentials',
 });
 
 test('the other endpoints and pages have no CORS headers', async (t) => {
+  const { browserApp, platform } = await started();
   const client = { client_id: browserApp.client.id, token: 'x' };
   for (const path of ['/oauth/revoke', '/oauth/introspect', '/OAUTH/Revoke/']) {
     for (const origin of [OWN, EVIL]) {
@@ -139,6 +150,7 @@ test('the other endpoints and pages have no CORS headers', async (t) => {
 });
 
 test('metadata and keys can be read from any origin', async (t) => {
+  const { platform } = await started();
   for (const path of ['/.well-known/oauth-authorization-server', '/oauth/jwks']) {
     const answer = await send(platform.origin + path, { headers: { origin: EVIL } });
     t.deepEqual(corsHeadersOf(answer), { 'access-control-allow-origin': EVIL }, path);

@@ -1,23 +1,45 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { Router } from 'koa-router';
 
 import { startDeveloperPlatform } from '../developer/developers.ts';
 import { authorizeUrl } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 
-const routes = recordRoutes();
-const platform = await startDeveloperPlatform();
-test.after.always(() => platform[Symbol.asyncDispose]());
-const forms = [...routes]
-  .filter((route) => route.startsWith('POST '))
-  .map((route) => route.slice('POST '.length));
+const started = shared(async (stack) => {
+  const routes = recordRoutes(stack);
+  const platform = stack.use(await startDeveloperPlatform());
+  /** Header fields of forms from another site, by browsers with and without Sec-Fetch-Site. */
+  const CROSS_SITE: readonly Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    { 'sec-fetch-site': 'same-site', origin: 'https://other.school.example' },
+    { 'sec-fetch-site': 'cross-site', origin: platform.origin },
+    { 'sec-fetch-site': '', origin: platform.origin },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: '' },
+    { origin: `${platform.origin}.evil.example` },
+    { origin: platform.origin.replace('http:', 'https:') },
+    { referer: 'https://evil.example/' },
+    { referer: `https://evil.example/?${platform.origin}` },
+    { referer: '' },
+  ];
+  const forms = [...routes]
+    .filter((route) => route.startsWith('POST '))
+    .map((route) => route.slice('POST '.length));
+  return { platform, CROSS_SITE, forms, routes };
+});
 
 /**
  * The routes that are registered after this call, such as `POST /oauth/login`. Routes of the API, whose router has a prefix,
  * are left out: the API accepts bearer tokens and no cookies.
  */
-function recordRoutes(): ReadonlySet<string> {
+function recordRoutes(stack: AsyncDisposableStack): ReadonlySet<string> {
   const recorded = new Set<string>();
-  Router.prototype.register = new Proxy(Reflect.get(Router.prototype, 'register'), {
+  const before: Router['register'] = Reflect.get(Router.prototype, 'register');
+  stack.defer(() => {
+    Router.prototype.register = before;
+  });
+  Router.prototype.register = new Proxy(before, {
     apply(register, router: Router, given: Parameters<Router['register']>) {
       const [path, methods] = given;
       if (router.opts.prefix === undefined) {
@@ -31,25 +53,10 @@ function recordRoutes(): ReadonlySet<string> {
   return recorded;
 }
 
-/** Header fields of forms from another site, by browsers with and without Sec-Fetch-Site. */
-const CROSS_SITE: readonly Record<string, string>[] = [
-  { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
-  { 'sec-fetch-site': 'same-site', origin: 'https://other.school.example' },
-  { 'sec-fetch-site': 'cross-site', origin: platform.origin },
-  { 'sec-fetch-site': '', origin: platform.origin },
-  { origin: 'https://evil.example' },
-  { origin: 'null' },
-  { origin: '' },
-  { origin: `${platform.origin}.evil.example` },
-  { origin: platform.origin.replace('http:', 'https:') },
-  { referer: 'https://evil.example/' },
-  { referer: `https://evil.example/?${platform.origin}` },
-  { referer: '' },
-];
-
 test('every form of the pages refuses a request from another site', async (t) => {
+  const { platform, CROSS_SITE, forms } = await started();
   t.true(forms.includes('/oauth/logout') && forms.includes('/developer/apps/:id/delete'));
-  t.true(forms.includes('/oauth/interaction/:uid/consent') && forms.includes('/account/apps/:id/disconnect'));
+  t.true(forms.includes('/oauth/interaction/:uid/consent') && forms.includes('/account/apps/:id/revoke'));
   const { client } = await platform.registerFor('dora');
   const app = await platform.registerApp();
   const browser = await platform.signInAs('dora');
@@ -81,7 +88,8 @@ test('every form of the pages refuses a request from another site', async (t) =>
   );
 });
 
-test('routes of pages have the methods GET and POST only', (t) => {
+test('routes of pages have the methods GET and POST only', async (t) => {
+  const { routes } = await started();
   const methods = Array.from(routes, (route) => route.replace(/ .*/, ''));
   t.deepEqual([...new Set(methods)].toSorted(), ['GET', 'POST']);
 });

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import type { AuditRecord } from 'koa-gatehouse';
 
@@ -11,6 +11,7 @@ import type { Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import { asClient } from '../harness/tokens.ts';
 import { until } from '../harness/until.ts';
+import { shared } from '../harness/shared.ts';
 import { ENDS } from './ends/ends.ts';
 import type { End } from './ends/ends.ts';
 import { BOTH_NODES, hold, serveDocument } from './ends/held.ts';
@@ -22,8 +23,17 @@ import type { Place, PlaceName } from './ends/places.ts';
 const places = Object.entries(PLACES) as [PlaceName, Place][];
 const lasting = places.filter(([, { once }]) => !once);
 
-const site = await serveDocument();
-const teardowns: (() => unknown)[] = [async () => site[Symbol.asyncDispose]()];
+const started = shared(async () => {
+  const site = await serveDocument();
+  return { site };
+});
+
+const teardowns: (() => unknown)[] = [
+  async () => {
+    const { site } = await started();
+    return site[Symbol.asyncDispose]();
+  },
+];
 test.after.always(async () => {
   for (const end of teardowns) await end();
 });
@@ -59,6 +69,7 @@ function answersOf(
 }
 
 async function endOn(t: ExecutionContext, { both, cluster }: Nodes, end: End): Promise<void> {
+  const { site } = await started();
   const held = await hold(both[0], site.origin);
   for (const index of BOTH_NODES) await untilNoticed(both[index], held, { end: { reaches: {} }, index });
   const events: AuditRecord[] = [];
@@ -87,7 +98,7 @@ async function endOn(t: ExecutionContext, { both, cluster }: Nodes, end: End): P
 /** Those of the place at which tokens are revoked are none of the end. */
 function isOfEnd(event: AuditRecord): boolean {
   if (event.type === 'tokens_revoked') return event.target !== 'token';
-  return ['client_disabled', 'consent_withdrawn', 'logout', 'personal_token_ended'].includes(event.type);
+  return ['client_disabled', 'consent_withdrawn', 'logout', 'personal_token_revoked'].includes(event.type);
 }
 
 async function untilNoticed(
@@ -119,18 +130,23 @@ for (const database of [inSeries, postgresql, mariadb]) {
 test('the matrix has no hole: each end says of each place what it answers, or why it is not reached', (t) => {
   for (const [name, { others, reaches }] of Object.entries(ENDS)) {
     const named = [...Object.keys(reaches), ...others.flatMap(([, ...unreached]) => unreached)];
-    t.deepEqual(named.toSorted(), Object.keys(PLACES).toSorted(), name);
+    t.deepEqual(
+      named.toSorted(),
+      Object.keys(PLACES).toSorted(),
+      `${name}: add each place to reaches or others in ENDS`,
+    );
   }
 });
 
 test.serial(
   'what is revoked while its API is not in the options stays revoked when the API is back',
   async (t) => {
+    const { site } = await started();
     const { both, cluster } = await startNodes(await sqlite.cleared());
     const [node] = both;
     const { agent, api, person } = await hold(node, site.origin);
     const issue = async (): Promise<string> =>
-      node.auth.issueToken({ client: agent.client.id, user: person.id, resource: MCP });
+      node.auth.issueToken({ clientId: agent.client.id, userId: person.id, resource: MCP });
     const [byHost, byApp] = [await issue(), await issue()];
     const without = await cluster.start({ ...EVERYTHING, resources: {} }, { app: serveEverything });
     const { refresh_token: refresh } = agent.tokens;

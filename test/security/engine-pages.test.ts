@@ -1,24 +1,30 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  return { platform };
+});
 
 async function signInAsBob(browser: Browser, form?: Page): Promise<Page> {
+  const { platform } = await started();
   const page = form ?? (await browser.open(platform.url('/oauth/login')));
   return signIn(browser, page, 'bob@school.example', 'battery staple');
 }
 
 async function signedInUser(browser: Browser): Promise<string | undefined> {
+  const { platform } = await started();
   const { html } = await browser.open(platform.url('/account/apps'));
   return /class="viewer"><bdi>([^<]*)</.exec(html)?.[1];
 }
 
 test('a login that another login overtakes continues as the later user, on the bundled pages', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const browser = new Browser();
   const otherTab = await browser.open(platform.url('/oauth/login'));
@@ -62,6 +68,7 @@ test('errors of an authorization request are in the language of the page, name w
 });
 
 test('redirects of the engine are not replaced by a page', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   for (const accept of [undefined, 'text/html', '*/*', 'text/plain']) {
     const headers = accept === undefined ? {} : { accept };
@@ -73,6 +80,7 @@ test('redirects of the engine are not replaced by a page', async (t) => {
 });
 
 test('the logout confirmation of the engine is not reachable', async (t) => {
+  const { platform } = await started();
   const browser = new Browser();
   await signInAsBob(browser);
   for (const path of ['/oauth/logout/confirm', '/OAUTH/Logout/Confirm/']) {

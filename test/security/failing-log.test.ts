@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { StorageError } from 'koa-gatehouse';
 import type { Logger } from 'koa-gatehouse';

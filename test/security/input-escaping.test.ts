@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import Koa from 'koa';
 
 import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
@@ -54,7 +54,7 @@ test('input is escaped in every page and header, and not logged', async (t) => {
       users: {
         ...users,
         find: async () => ({ ...hostile, permissions }),
-        authenticate: async () => ({ ...hostile, permissions }),
+        verifyPassword: async () => ({ ...hostile, permissions }),
         permissions: async () => permissions,
         roles: async () => [],
       },
@@ -122,10 +122,11 @@ test('input is escaped in every page and header, and not logged', async (t) => {
   const home = `/developer/apps/${client.id}`;
   for (const path of [
     '/account/apps',
-    `/account/apps/${client.id}/disconnect`,
+    `/account/apps/${client.id}/revoke`,
     '/developer/apps',
     '/developer/apps/new',
     home,
+    `${home}/settings`,
     `${home}/permissions`,
     `${home}/secrets`,
     `${home}/activity`,
@@ -138,7 +139,7 @@ test('input is escaped in every page and header, and not logged', async (t) => {
     const page = await browser.open(platform.url(path));
     t.is(page.status, 200, path);
   }
-  for (const path of ['/developer/apps/new', home, `${home}/secrets`, `${home}/permissions`]) {
+  for (const path of ['/developer/apps/new', `${home}/settings`, `${home}/secrets`, `${home}/permissions`]) {
     const typed = {
       name: HOSTILE_LINES,
       redirectUris: HOSTILE_LINES,
@@ -152,7 +153,7 @@ test('input is escaped in every page and header, and not logged', async (t) => {
     };
     await browser.post(platform.url(path), new URLSearchParams(typed));
   }
-  await browser.open(platform.url(`/account/apps/${client.id}/disconnect`));
+  await browser.open(platform.url(`/account/apps/${client.id}/revoke`));
   await signIn(
     new Browser(),
     await new Browser().open(authorizeUrl(platform, app, { login_hint: HOSTILE })),

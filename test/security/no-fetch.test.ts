@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-import test from 'ava';
+import test from '../harness/test.ts';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { JWTHeaderParameters } from 'jose';
 

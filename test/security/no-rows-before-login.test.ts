@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { contentsOf } from '../adapters/contents.ts';

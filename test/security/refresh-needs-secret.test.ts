@@ -1,14 +1,18 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 
 import { pkce } from '../harness/pkce.ts';
 import { runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { basic, postForm } from '../harness/requests.ts';
 import { asClient } from '../harness/tokens.ts';
+import { shared } from '../harness/shared.ts';
 
-const platform = await startPlatform();
-test.after.always(() => platform[Symbol.asyncDispose]());
+const started = shared(async (stack) => {
+  const platform = stack.use(await startPlatform());
+  return { platform };
+});
 
 test('a refresh token of a confidential client requires the secret of the client', async (t) => {
+  const { platform } = await started();
   const app = await platform.registerApp();
   const other = await platform.registerApp({ name: 'Other' });
   const publicApp = await platform.registerApp({ name: 'Public', confidential: false });

@@ -34,7 +34,7 @@ export async function startWholeServer(t: ExecutionContext): Promise<DeveloperPl
         personalTokens(),
         agents({ documents: false, registration: { scopes: ['schools:read'], perAddress: 10_000 } }),
       ],
-      clients: { keys: true },
+      clients: { privateKeyJwt: true },
       resources: { 'https://agents.example/mcp': { name: 'Agents', scopes: {} } },
     },
     {

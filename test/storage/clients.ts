@@ -106,7 +106,7 @@ export function clientContract(register: StorageTest): void {
     const picture = Uint8Array.from({ length: 65_536 }, (_, index) => index % 256);
     await clients.insert(aClient(), [aSecret()]);
     t.is(await clients.findLogo(aClient().id, 'hash'), undefined);
-    const changed = aClient({ name: 'Renamed', logo: 'hash', updatedAt: NOW + 1 });
+    const changed = aClient({ name: 'Renamed', logoHash: 'hash', updatedAt: NOW + 1 });
     t.true(await clients.updateLogo(changed, picture, NOW));
     t.deepEqual(await clients.find(changed.id), { client: changed, secrets: [aSecret()], sequence: 0 });
     t.deepEqual(Uint8Array.from((await clients.findLogo(changed.id, 'hash'))!), picture);
@@ -122,7 +122,7 @@ export function clientContract(register: StorageTest): void {
     t.is((await clients.findLogo(changed.id, 'hash'))?.byteLength, picture.byteLength);
     t.true(
       await clients.updateLogo(
-        { ...changed, logo: 'other', updatedAt: NOW + 3 },
+        { ...changed, logoHash: 'other', updatedAt: NOW + 3 },
         picture.subarray(1),
         NOW + 2,
       ),
@@ -131,19 +131,19 @@ export function clientContract(register: StorageTest): void {
     t.is((await clients.findLogo(changed.id, 'other'))?.byteLength, picture.byteLength - 1);
     t.true(await clients.updateLogo(aClient({ updatedAt: NOW + 4 }), undefined, NOW + 3));
     t.is(await clients.findLogo(changed.id, 'other'), undefined);
-    t.is((await clients.find(changed.id))?.client.logo, undefined);
+    t.is((await clients.find(changed.id))?.client.logoHash, undefined);
   });
 
   test('clients: updateLogo changes nothing for another version, and delete removes the logo', async (t, clients) => {
     await clients.insert(aClient(), []);
     const [one, two] = [Uint8Array.of(1), Uint8Array.of(2)];
-    t.true(await clients.updateLogo(aClient({ logo: 'one', updatedAt: NOW + 1 }), one, NOW));
-    t.false(await clients.updateLogo(aClient({ logo: 'two', updatedAt: NOW + 2 }), two, NOW));
-    t.false(await clients.updateLogo(aClient({ id: 'gone', logo: 'two' }), two));
+    t.true(await clients.updateLogo(aClient({ logoHash: 'one', updatedAt: NOW + 1 }), one, NOW));
+    t.false(await clients.updateLogo(aClient({ logoHash: 'two', updatedAt: NOW + 2 }), two, NOW));
+    t.false(await clients.updateLogo(aClient({ id: 'gone', logoHash: 'two' }), two));
     t.deepEqual(Uint8Array.from((await clients.findLogo(aClient().id, 'one'))!), one);
     await clients.delete(aClient().id);
     t.is(await clients.findLogo(aClient().id, 'one'), undefined);
-    await clients.insert(aClient({ logo: 'one' }), []);
+    await clients.insert(aClient({ logoHash: 'one' }), []);
     t.is(await clients.findLogo(aClient().id, 'one'), undefined);
   });
 

@@ -1,6 +1,6 @@
-import type { Credential, Storage } from '../../lib/contracts/index.ts';
+import type { Credential, GrantPrerequisites, Storage } from '../../lib/contracts/index.ts';
 import { aCode, aConsent, aGrant, aRefreshToken, LOOKALIKES, NOW, aSession, rowsOf } from './rows.ts';
-import { testsOf } from './store-tests.ts';
+import { onlyOneOf, testsOf } from './store-tests.ts';
 import type { Assertions } from '../../lib/testing/test-runner.ts';
 import type { StorageTest } from './store-tests.ts';
 
@@ -54,6 +54,32 @@ export function credentialContract(register: StorageTest): void {
     t.false(await grants.insert(grant, other, { sessionId, consent }));
     t.is(await grants.find('other'), undefined);
     t.is(await grants.findCredential('code', 'other'), undefined);
+  });
+
+  test('grants: insert spends a row once, of many calls at once too, and not when it stores nothing', async (t, grants, storage) => {
+    const { clients, consents, revocations, sessions } = storage;
+    await sessions.insert(aSession());
+    await consents.add(aConsent());
+    const insert = async (id: string, spent: string, more: GrantPrerequisites = {}): Promise<boolean> =>
+      grants.insert(aGrant({ id }), aCode({ id, grantId: id }), {
+        ...more,
+        spends: { table: 'gatehouse_assertions', id: spent },
+      });
+    const all = { consent: aConsent(), sessionId: aSession().id };
+    for (const [round, prerequisites] of [{}, { sessionId: all.sessionId }, all].entries()) {
+      const row = `row ${round}`;
+      t.false(await insert(row, row, prerequisites));
+      t.is(await grants.find(row), undefined);
+      await clients.redeemAssertion(row, NOW);
+      t.false(await insert(row, row, { ...all, consent: aConsent({ createdAt: 0 }) }));
+      t.false(await insert(row, row, { ...prerequisites, sessionId: 'unknown' }));
+      const first = await onlyOneOf(t, 6, async (index) => insert(`${row} ${index}`, row, prerequisites));
+      t.true((await grants.findCredential('code', `${row} ${first}`)) !== undefined);
+      t.true(await clients.redeemAssertion(row, NOW), 'it is gone');
+    }
+    await revocations.revokeAllOf({ userId: aGrant().userId });
+    t.false(await insert('ended', 'row 0'));
+    t.false(await clients.redeemAssertion('row 0', NOW), 'it is still there');
   });
 
   test('grants: insert and the deletion of its consent at once leave no usable code', async (t, grants, storage) => {

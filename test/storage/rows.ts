@@ -3,7 +3,7 @@ import type {
   AuditOrigin,
   AuditRecord,
   Client,
-  ClientSecret,
+  StoredSecret,
   Consent,
   Credential,
   FoundCredential,
@@ -41,7 +41,7 @@ export function aClient(fields: Partial<Client> = {}): Client {
   return completeClient(given, 'authorization_code');
 }
 
-export const aSecret: RowOf<ClientSecret> = rowOf<ClientSecret>({
+export const aSecret: RowOf<StoredSecret> = rowOf<StoredSecret>({
   id: 'secret-1',
   hash: 'K7gNU3sdo-OL0wNhqoVWhr3g6s1xYv72ol_pe_Unols',
   label: 'production, May',
@@ -105,6 +105,8 @@ export const aSession: RowOf<StoredSession> = rowOf<StoredSession>({
   payload: { iat: NOW, loginTs: NOW },
   expiresAt: NOW + HOUR,
   sequence: 1000,
+  origin: { address: '2001:db8::1', userAgent: 'Mozilla/5.0 (X11; Linux x86_64)' },
+  lastUsedAt: NOW,
 });
 
 export const aKey: RowOf<StoredKey> = rowOf<StoredKey>({
@@ -122,7 +124,7 @@ export function aRecord(
   fields: { id: string; at?: number },
   event: AuditEvent & AuditOrigin = { type: 'login', userId: 'ann' },
 ): AuditRecord {
-  return { at: NOW * 1000, ...fields, ...event };
+  return { at: NOW, ...fields, ...event };
 }
 
 export const aRequest: RowOf<StoredRequest> = rowOf<StoredRequest>({

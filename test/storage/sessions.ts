@@ -16,7 +16,12 @@ export function sessionContract(register: StorageTest): void {
 
   test('sessions: update changes a stored session, and returns false when there is none', async (t, sessions) => {
     await sessions.insert(aSession());
-    const changed = { id: aSession().id, payload: { loginTs: NOW + 1 }, expiresAt: NOW + 2 * HOUR };
+    const changed = {
+      id: aSession().id,
+      payload: { loginTs: NOW + 1 },
+      expiresAt: NOW + 2 * HOUR,
+      lastUsedAt: NOW + HOUR,
+    };
     t.true(await sessions.update(changed));
     t.deepEqual((await sessions.find(changed.id))?.session, aSession(changed));
     await sessions.delete(changed.id);
@@ -38,6 +43,50 @@ export function sessionContract(register: StorageTest): void {
       await Promise.all([...updates, sessions.delete(session.id)]);
       t.is(await sessions.find(session.id), undefined);
     }
+  });
+
+  test('sessions: calls at once end all sessions of a user but one, each of them once, and none of another user', async (t, sessions, storage) => {
+    const { ends, grants, userData } = storage;
+    await ends.read('test', ['session', 'sign_in'], Number.MAX_SAFE_INTEGER);
+    const names = Array.from({ length: 130 }, (_, index) => `session ${(index * 17) % 130}`);
+    for (const id of names) await sessions.insert(aSession({ id, uid: id }));
+    const others = [{ userId: 'bob' }, { expiresAt: NOW }].map((fields, index) =>
+      aSession({ id: `other ${index}`, uid: `other ${index}`, ...fields }),
+    );
+    for (const other of others) await sessions.insert(other);
+    const { userId } = aSession();
+    for (const sessionUid of ['session 7', 'session 80', 'session 5', 'other 0'])
+      await grants.insert(aGrant({ id: sessionUid, userId, sessionUid }), aCode({ id: sessionUid }));
+    const list = async (limit: number) => userData.sessions(userId, { now: NOW, limit });
+    t.is((await list(50)).length, 50);
+    const ended = await Promise.all([
+      sessions.endOthers(userId, 'session 5', NOW),
+      sessions.end('session 7', userId),
+      sessions.endOthers(userId, 'session 5', NOW),
+    ]);
+    t.is(
+      ended.reduce((sum: number, number) => sum + Number(number), 0),
+      129,
+    );
+    t.deepEqual(
+      (await list(50)).map(({ id }) => id),
+      ['session 5'],
+    );
+    for (const { id } of others) t.is((await sessions.find(id))?.session.id, id);
+    t.false(await sessions.end('other 0', userId));
+    const later = { now: Number.MAX_SAFE_INTEGER - 1, leasedUntil: Number.MAX_SAFE_INTEGER, limit: 500 };
+    const written = await ends.take('test', later);
+    t.is(written.filter(({ kind }) => kind === 'session').length, 129);
+    t.deepEqual(written.flatMap(({ kind, value }) => (kind === 'sign_in' ? value : [])).toSorted(), [
+      'session 7',
+      'session 80',
+    ]);
+    const signedIn = await Promise.all(
+      ['session 7', 'session 80', 'session 5', 'other 0'].map(
+        async (id) => (await grants.find(id))?.sessionUid,
+      ),
+    );
+    t.deepEqual(signedIn, [undefined, undefined, 'session 5', 'other 0']);
   });
 
   test('sessions: find returns the current revocation sequence with the session', async (t, sessions, storage) => {

@@ -13,10 +13,10 @@ export function userDataContract(register: StorageTest): void {
     t.deepEqual([before.sessions.length, before.grants.length, before.audit.length], [1, 1, 3]);
     const bob = await readAll(storage, 'bob');
     t.deepEqual(
-      (await userData.sessions('ann', NOW)).map(({ createdAt, id }) => [createdAt, id]),
+      (await userData.sessions('ann', { now: NOW, limit: 5 })).map(({ createdAt, id }) => [createdAt, id]),
       [[NOW, 'session of ann']],
     );
-    t.deepEqual(await userData.sessions('ann', NOW + 10_000 * HOUR), []);
+    t.deepEqual(await userData.sessions('ann', { now: NOW + 10_000 * HOUR, limit: 5 }), []);
 
     let rows = 0;
     await userData.erase('ann', (changed) => {
@@ -44,7 +44,7 @@ export function userDataContract(register: StorageTest): void {
       [
         aRecord(
           { id: 'ann-token' },
-          { type: 'personal_token_ended', userId: ERASED_USER, tokenId: 'token of ann', name: '' },
+          { type: 'personal_token_revoked', userId: ERASED_USER, tokenId: 'token of ann', name: '' },
         ),
       ],
     );
@@ -126,7 +126,7 @@ async function fill(storage: Storage, userId: string): Promise<void> {
       ),
       aRecord(
         { id: `${userId}-token` },
-        { type: 'personal_token_ended', userId, tokenId: `token of ${userId}`, name: 'Mine' },
+        { type: 'personal_token_revoked', userId, tokenId: `token of ${userId}`, name: 'Mine' },
       ),
     ],
     NOW + HOUR,

@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import { actingAsClient, actingAsUser, issueToken, testServer } from 'koa-gatehouse/testing';
 import type { TestServer } from 'koa-gatehouse/testing';
@@ -56,7 +56,7 @@ test('the identity is that of a token, also through a registered client, and end
   const { client } = await auth.clients.create(REPORTS);
   using _acting = await actingAsUser(server, ann, { client });
   t.like((await get('/identity')).body, { data: { id: '1', client_id: client.id } });
-  await auth.revoke({ user: ann.id });
+  await auth.revoke({ userId: ann.id });
   t.like(await get('/schools'), { status: 401, body: { code: 'token_revoked' } });
 });
 

@@ -1,6 +1,6 @@
 import Koa from 'koa';
 import { createApiRouter, defineGate } from 'koa-gatehouse';
-import type { AuthServer, Gate, User } from 'koa-gatehouse';
+import type { AuthServer, Gate } from 'koa-gatehouse';
 
 export type Permission = 'view_schools' | 'edit_school';
 
@@ -34,7 +34,7 @@ export const REPORTS = {
   redirectUris: ['https://reports.example/callback'],
 } as const;
 
-type SchoolAuth = AuthServer<Permission, 'registrar', User, { edit_school: School }>;
+type SchoolAuth = AuthServer<typeof gate>;
 
 /** An app of a host, which the tests of this folder test. */
 export function createApp(auth: SchoolAuth): Koa {

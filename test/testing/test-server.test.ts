@@ -1,4 +1,4 @@
-import test from 'ava';
+import test from '../harness/test.ts';
 import { createAuthServer } from 'koa-gatehouse';
 import type { AuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -10,28 +10,34 @@ import { Browser } from '../harness/browser.ts';
 import { listenerOf, recordingLogger, signIn } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import { serve } from '../harness/serve.ts';
+import { shared } from '../harness/shared.ts';
 import { ann, bob, createApp, gate, REPORTS, scopes } from './school-app.ts';
 
 async function start(): Promise<TestServer> {
   return testServer({ gate, scopes, logger: recordingLogger(), users: [ann, bob], app: createApp });
 }
 
-const shared = await start();
-const { auth } = shared;
-const reports = await auth.clients.create(REPORTS);
-test.after.always(async () => shared.close());
+const started = shared(async (stack) => {
+  const school = await start();
+  const { auth } = school;
+  const reports = await auth.clients.create(REPORTS);
+  stack.defer(async () => school.close());
+  return { school, auth, reports };
+});
 
-async function schools(token: string, { origin }: { origin: string } = shared): Promise<number> {
+async function schools(token: string, at?: { origin: string }): Promise<number> {
+  const { school } = await started();
   const headers = { authorization: `Bearer ${token}` };
-  return (await send(`${origin}/api/v1/schools`, { headers })).status;
+  return (await send(`${(at ?? school).origin}/api/v1/schools`, { headers })).status;
 }
 
 test('a user authorizes a client without a browser, and the client gets its tokens', async (t) => {
+  const { school, reports } = await started();
   const request = { scopes: ['schools:read'], state: 'xyz' };
-  const { callback, exchange } = await shared.authorize(reports, ann, request);
+  const { callback, exchange } = await school.authorize(reports, ann, request);
   t.is(callback.origin + callback.pathname, REPORTS.redirectUris[0]);
   t.is(callback.searchParams.get('state'), 'xyz');
-  t.is(callback.searchParams.get('iss'), shared.origin);
+  t.is(callback.searchParams.get('iss'), school.origin);
   const tokens = await exchange();
   t.like(tokens, { token_type: 'Bearer', scope: 'schools:read' });
   t.is(await schools(tokens.access_token), 200);
@@ -39,6 +45,7 @@ test('a user authorizes a client without a browser, and the client gets its toke
 });
 
 test('authorize() works for public clients, each redirect URI and several users', async (t) => {
+  const { auth, school } = await started();
   const app = await auth.clients.create({
     name: 'App',
     grantType: 'authorization_code',
@@ -46,16 +53,17 @@ test('authorize() works for public clients, each redirect URI and several users'
     native: true,
     confidential: false,
   });
-  await shared.authorize(app, ann);
-  const { callback, exchange } = await shared.authorize(app, bob, { redirectUri: 'com.example.app:/two' });
+  await school.authorize(app, ann);
+  const { callback, exchange } = await school.authorize(app, bob, { redirectUri: 'com.example.app:/two' });
   t.regex(callback.href, /^com\.example\.app:\/two\?/);
   t.is(await schools((await exchange()).access_token), 403);
 });
 
 test('the app can redeem the code with its verifier', async (t) => {
+  const { reports, school } = await started();
   const { client, secret } = reports;
-  const { code, codeVerifier } = await shared.authorize(reports, ann);
-  const answer = await postJson(`${shared.origin}/oauth/token`, {
+  const { code, codeVerifier } = await school.authorize(reports, ann);
+  const answer = await postJson(`${school.origin}/oauth/token`, {
     grant_type: 'authorization_code',
     code,
     code_verifier: codeVerifier,
@@ -84,24 +92,26 @@ test('authorize() declines optional scopes', async (t) => {
 });
 
 test('deny() returns the redirect with access_denied and the state', async (t) => {
-  const callback = await shared.deny(await auth.clients.create(REPORTS), ann, { state: 'xyz' });
+  const { school, auth } = await started();
+  const callback = await school.deny(await auth.clients.create(REPORTS), ann, { state: 'xyz' });
   t.is(callback.searchParams.get('error'), 'access_denied');
   t.is(callback.searchParams.get('state'), 'xyz');
 });
 
 test('OAuth errors of the server are thrown', async (t) => {
-  await t.throwsAsync(shared.authorize(reports, ann, { scopes: ['schools:write'] }), {
+  const { school, reports, auth } = await started();
+  await t.throwsAsync(school.authorize(reports, ann, { scopes: ['schools:write'] }), {
     message: /^\/oauth\/authorize answered 400: .*invalid_scope/,
   });
-  await t.throwsAsync(shared.authorize(reports, ann, { redirectUri: 'https://evil.example/' }), {
+  await t.throwsAsync(school.authorize(reports, ann, { redirectUri: 'https://evil.example/' }), {
     message: /^\/oauth\/authorize answered 400: .*invalid_redirect_uri/,
   });
-  await t.throwsAsync(shared.authorize(reports, { id: '9', name: 'Nobody' }), {
+  await t.throwsAsync(school.authorize(reports, { id: '9', name: 'Nobody' }), {
     code: 'ERR_CONFIG',
     message: 'user: users.find() does not find "9"',
   });
   const job = await auth.clients.create({ name: 'Job', grantType: 'client_credentials' });
-  await t.throwsAsync(shared.authorize(job, ann), { code: 'ERR_CONFIG', message: /no redirect URI/ });
+  await t.throwsAsync(school.authorize(job, ann), { code: 'ERR_CONFIG', message: /no redirect URI/ });
 });
 
 function issuerOf(origin: string): string {
@@ -143,13 +153,14 @@ test('without options, the test server issues tokens; it stops listening when it
 });
 
 test('a token issued without a login is a token of the server, and can be revoked', async (t) => {
+  const { auth, school } = await started();
   const token = await issueToken(auth, { user: ann, scopes: ['schools:read'] });
   t.is(await schools(token), 200);
   const [header, claims] = token
     .split('.', 2)
     .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()));
   t.is(header.typ, 'at+jwt');
-  const { origin } = shared;
+  const { origin } = school;
   t.like(claims, { iss: origin, aud: origin, sub: '1', principal: 'user', scope: 'schools:read' });
   t.is(claims.exp - claims.iat, 31_536_000);
   await auth.revoke({ token });
@@ -161,6 +172,7 @@ test('a token issued without a login is a token of the server, and can be revoke
 });
 
 test('a token is issued through a client of the test, unless that is disabled', async (t) => {
+  const { auth } = await started();
   const { client } = await auth.clients.create(REPORTS);
   const token = await issueToken(auth, { user: ann, client });
   await auth.clients.disable(client.id);
@@ -174,8 +186,9 @@ test('a token is issued through a client of the test, unless that is disabled', 
 });
 
 test.serial('the fake clock lets tokens and codes expire', async (t) => {
+  const { auth, school, reports } = await started();
   const token = await issueToken(auth, { user: ann, lifetime: '1 hour' });
-  const { exchange } = await shared.authorize(reports, ann);
+  const { exchange } = await school.authorize(reports, ann);
   const before = new Date();
 
   const clock = fakeClock();
@@ -208,13 +221,13 @@ test.serial('the fake clock lets tokens and codes expire', async (t) => {
 });
 
 test('an app that creates its server itself gets tokens in the same way', async (t) => {
-  let own!: AuthServer<'view_schools' | 'edit_school', 'registrar'>;
+  let own!: AuthServer<typeof gate>;
   await using served = await serve(async (issuer) => {
     const created = await createAuthServer({
       issuer,
       storage: memoryStorage(),
       users: {
-        authenticate: async () => undefined,
+        verifyPassword: async () => undefined,
         find: async () => ann,
         permissions: async () => ['view_schools'],
       },

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { createApiRouter, defineAction, defineGate } from 'koa-gatehouse';
-import type { Action, ApiAuth, Principal, User } from 'koa-gatehouse';
+import type { Action, AuthServer, Principal, User } from 'koa-gatehouse';
 import { z } from 'zod';
 
 import { same } from './same.ts';
@@ -15,7 +15,7 @@ const gate = defineGate({
   roles: { registrar: ['view_schools'] },
   rules: { edit_school: ({ user }, { registrarId }: School) => user?.id === registrarId },
 });
-declare const auth: ApiAuth<Permission, User, Resources>;
+declare const auth: AuthServer<typeof gate>;
 
 const common = {
   type: 'school',

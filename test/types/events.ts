@@ -1,4 +1,4 @@
-import type { AuditEventType, AuditRecord, AuditRecordOf, AuthServer } from 'koa-gatehouse';
+import type { AuditRecord, AuthServer } from 'koa-gatehouse';
 
 import { same } from './same.ts';
 
@@ -33,7 +33,7 @@ events.on('secret_deleted', (event) => event.hint satisfies string);
 events.on('tokens_revoked', (event) => event.target satisfies string);
 events.on('personal_token_created', (event) => event.expiresAt satisfies number);
 events.on('personal_token_used', (event) => event.tokenId satisfies string);
-events.on('personal_token_ended', (event) => event.tokenId satisfies string);
+events.on('personal_token_revoked', (event) => event.tokenId satisfies string);
 events.on('user_erased', (event) => event.at satisfies number);
 events.on('assignment_changed', (event) => event.roles satisfies readonly string[]);
 events.on('tool_called', (event) => event.tool satisfies string);
@@ -41,7 +41,7 @@ events.on('key_rotated', (event) => event.keyId satisfies string);
 events.on('key_revoked', (event) => event.keyId satisfies string);
 
 // The record of every type, of one that is not above too, has that type alone.
-same<{ [T in AuditEventType]: AuditRecordOf<T>['type'] }, { [T in AuditEventType]: T }>();
+same<{ [T in AuditRecord['type']]: AuditRecord<T>['type'] }, { [T in AuditRecord['type']]: T }>();
 
 events.on('login', (event) => {
   same<typeof event.type, 'login'>();

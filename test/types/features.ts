@@ -5,19 +5,12 @@ import {
   developer,
   devices,
   openid,
-  passport,
-  passportSource,
+  laravelPassport,
+  laravelPassportSource,
   personalTokens,
 } from 'koa-gatehouse';
-import type {
-  AuthServer,
-  AuthServerOptions,
-  Developer,
-  Devices,
-  Feature,
-  PersonalTokenOptions,
-  PersonalTokens,
-} from 'koa-gatehouse';
+import type { AuthServer, AuthServerOptions, Developer, Feature } from 'koa-gatehouse';
+import type { DeviceFlow, PersonalTokenFields, PersonalTokens } from 'koa-gatehouse/types';
 
 import { same } from './same.ts';
 
@@ -25,7 +18,7 @@ declare const needed: Pick<AuthServerOptions, 'issuer' | 'users' | 'storage'>;
 
 // With a feature, its members are there and typed; with several, those of all.
 const one = await createAuthServer({ ...needed, features: [personalTokens({ perUser: 3 })] });
-same<typeof one.personalTokens, PersonalTokens<PersonalTokenOptions>>();
+same<typeof one.personalTokens, PersonalTokens<PersonalTokenFields>>();
 one satisfies AuthServer;
 // @ts-expect-error the feature is not given
 void one.devices;
@@ -33,11 +26,11 @@ const several = await createAuthServer({
   ...needed,
   features: [agents(), developer(), devices({ lifetime: '5 minutes' }), openid(), personalTokens()],
 });
-same<typeof several.devices, Devices['devices']>();
+same<typeof several.devices, DeviceFlow>();
 same<Awaited<ReturnType<typeof several.developer>>, Developer>();
 for (const { id } of await several.personalTokens.list('1')) await several.personalTokens.revoke(id);
 // @ts-expect-error there is no such option
-await several.personalTokens.create({ user: '1', name: 'Nightly', lifetime: '1 day', scope: ['read'] });
+await several.personalTokens.create({ userId: '1', name: 'Nightly', lifetime: '1 day', scope: ['read'] });
 
 // Without the feature, its members are not.
 const none = await createAuthServer(needed);
@@ -51,19 +44,19 @@ void empty.personalTokens;
 declare const isOn: boolean;
 const tokens = personalTokens();
 const composed = await createAuthServer({ ...needed, features: isOn ? [devices(), tokens] : [] });
-const found = composed.use(tokens);
-same<typeof found.personalTokens, PersonalTokens<PersonalTokenOptions>>();
+const found = composed.featureMembers(tokens);
+same<typeof found.personalTokens, PersonalTokens<PersonalTokenFields>>();
 // Also where type arguments are given, or the type of the server is named.
 const explicit = await createAuthServer<'view_schools'>({ ...needed, features: [tokens] });
-(explicit as AuthServer).use(tokens).personalTokens satisfies PersonalTokens<PersonalTokenOptions>;
+(explicit as AuthServer).featureMembers(tokens).personalTokens satisfies PersonalTokens<PersonalTokenFields>;
 // @ts-expect-error the value of another feature
-void composed.use(tokens).devices;
+void composed.featureMembers(tokens).devices;
 // @ts-expect-error the function, not its value
-void composed.use(personalTokens);
+void composed.featureMembers(personalTokens);
 const administration = createAdministration({ storage: needed.storage, features: [tokens] });
-(await administration.use(tokens)).personalTokens satisfies PersonalTokens<PersonalTokenOptions>;
+(await administration.featureMembers(tokens)).personalTokens satisfies PersonalTokens<PersonalTokenFields>;
 // @ts-expect-error the value of another feature
-void (await administration.use(tokens)).devices;
+void (await administration.featureMembers(tokens)).devices;
 
 // A feature of one's own adds its members too.
 declare const waitingList: Feature<{ readonly waitingList: readonly string[] }>;
@@ -99,11 +92,11 @@ personalTokens({ perUser: '3' });
 openid({ claim: () => ({}) });
 // @ts-expect-error no unit
 openid({ idTokenLifetime: '5' });
-const laravel = { publicKey: '', source: passportSource('mysql://db.example/laravel') };
-passport({ ...laravel, until: '2027-06-30' }) satisfies Feature;
+const laravel = { publicKey: '', source: laravelPassportSource('mysql://db.example/laravel') };
+laravelPassport({ ...laravel, until: '2027-06-30' }) satisfies Feature;
 // @ts-expect-error until is missing
-passport(laravel);
+laravelPassport(laravel);
 // @ts-expect-error appKey
-passport({ ...laravel, until: '2027-06-30', appkey: '' });
+laravelPassport({ ...laravel, until: '2027-06-30', appkey: '' });
 // @ts-expect-error readOnly
-passportSource('mysql://db.example/laravel', { readonly: true });
+laravelPassportSource('mysql://db.example/laravel', { readonly: true });

@@ -122,7 +122,7 @@ gate.permissions.edit_school.message satisfies string;
 void gate.permissions.edit_schools;
 // @ts-expect-error there is no such role
 void gate.roles.teacher;
-for (const [permission, sources] of gate.effective({ roles: [], permissions: [] })) {
+for (const [permission, sources] of gate.effectivePermissions({ roles: [], permissions: [] })) {
   same<typeof permission, 'view_schools' | 'edit_school' | 'grade_pupil'>();
   for (const source of sources) {
     if (source.type === 'role') source.role satisfies string;

@@ -1,5 +1,5 @@
 import { createHtmlToPdf, gotenbergHtmlToPdf } from 'koa-gatehouse/html-pdf';
-import type { HtmlPdfError, HtmlPdfEvent, HtmlToPdf, PaperFormat } from 'koa-gatehouse/html-pdf';
+import type { HtmlToPdfError, HtmlToPdfEvent, HtmlToPdf, PaperFormat } from 'koa-gatehouse/html-pdf';
 
 import { same } from './same.ts';
 
@@ -21,15 +21,15 @@ gotenbergHtmlToPdf({});
 
 createHtmlToPdf({
   assets: (path) => (path === 'logo.png' ? { data: new Uint8Array(), type: 'image/png' } : undefined),
-  observe(event) {
-    event satisfies HtmlPdfEvent;
+  onEvent(event) {
+    event satisfies HtmlToPdfEvent;
     if (event.type === 'finished') event.bytes satisfies number;
   },
 });
 // @ts-expect-error only images
 createHtmlToPdf({ assets: () => ({ data: new Uint8Array(), type: 'text/css' }) });
 
-declare const error: HtmlPdfError;
+declare const error: HtmlToPdfError;
 // @ts-expect-error there is no such code
 if (error.code === 'ERR_PDF_HTTP') throw error;
 'a0' satisfies PaperFormat;

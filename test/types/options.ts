@@ -1,5 +1,5 @@
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
-import type { ApiAuth, AuthServer, AuthServerOptions, Duration, User, UserStore } from 'koa-gatehouse';
+import type { AuthServer, AuthServerOptions, Duration, User, UserStore } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
@@ -40,7 +40,6 @@ await createAuthServer({ users, storage: memoryStorage(), interactions: pages(),
 // Issuer, users and storage are enough; without a gate there are no permissions.
 const least = await createAuthServer({ issuer: '', users, storage: memoryStorage() });
 least satisfies AuthServer;
-least satisfies ApiAuth;
 createApiRouter({ auth: least });
 // @ts-expect-error there is no such permission
 least.requires('view_schools');
@@ -60,10 +59,10 @@ pages({ accent: '#0b57d0' });
 knexStorage(5432);
 
 // The user store determines the type of users; their id is a string.
-({ authenticate: async () => ({ id: '1' }), find: async () => undefined }) satisfies UserStore;
+({ verifyPassword: async () => ({ id: '1' }), find: async () => undefined }) satisfies UserStore;
 ({
   // @ts-expect-error the id is a number
-  authenticate: async () => ({ id: 1 }),
+  verifyPassword: async () => ({ id: 1 }),
   find: async () => undefined,
 }) satisfies UserStore;
 
@@ -100,6 +99,7 @@ await createAuthServer({ ...needed, tokens: { claims: () => 'north' } });
 
 '1 year' satisfies Duration;
 '90s' satisfies Duration;
+'2 weeks' satisfies Duration;
 3600 satisfies Duration;
 // @ts-expect-error no unit
 '3600' satisfies Duration;

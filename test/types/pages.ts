@@ -1,5 +1,5 @@
 import { escapeHtml, pages } from 'koa-gatehouse/interactions';
-import type { PageData, ViewTypes } from 'koa-gatehouse/interactions';
+import type { PageData, PageFrame } from 'koa-gatehouse/interactions';
 
 import { same } from './same.ts';
 
@@ -12,7 +12,7 @@ pages({
       same<typeof page, PageData<'authorized-apps/list'>>();
       return String(page.authorizedApps.length);
     },
-    'apps/list': (page: ViewTypes.PageFrame & { readonly newApp: string }) =>
+    'apps/list': (page: PageFrame & { readonly newApp: string }) =>
       `<a href="${escapeHtml(page.newApp)}">${escapeHtml(page.title)}</a>`,
   },
 });

@@ -1,11 +1,10 @@
 import { createApiRouter, createAuthServer, defineGate } from 'koa-gatehouse';
 import type {
-  ApiAuth,
   AuthServer,
   AuthServerOptions,
   Client,
   ClientPrincipal,
-  ClientTypes,
+  NewSecret,
   UserPrincipal,
   UserStore,
 } from 'koa-gatehouse';
@@ -25,12 +24,11 @@ declare const others: Pick<AuthServerOptions, 'issuer' | 'storage' | 'interactio
 // A server has the types of its gate, users and rules.
 const auth = await createAuthServer({ ...others, users, gate });
 type Permission = 'view_schools' | 'edit_school';
-auth satisfies AuthServer<Permission, 'registrar', Person, { edit_school: School }>;
+same<typeof auth, AuthServer<typeof gate, Person>>();
 
 // A server with these types is assignable to any server.
 auth satisfies AuthServer;
-auth satisfies AuthServer<Permission, 'registrar', Person>;
-auth satisfies ApiAuth;
+auth satisfies AuthServer<typeof gate>;
 await createAuthServer<Permission, 'registrar', Person>({ ...others, users, gate });
 
 auth.requires('view_schools');
@@ -135,11 +133,11 @@ api.get(
 );
 
 // Roles and permissions of users and clients are checked.
-await auth.assignments.assign('1', { roles: ['registrar'], permissions: ['edit_school'] });
+await auth.assignments.set('1', { roles: ['registrar'], permissions: ['edit_school'] });
 // @ts-expect-error there is no such role
-await auth.assignments.assign('1', { roles: ['registrars'] });
+await auth.assignments.set('1', { roles: ['registrars'] });
 // @ts-expect-error there is no such field
-await auth.assignments.assign('1', { role: 'registrar' });
+await auth.assignments.set('1', { role: 'registrar' });
 await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_school'] });
 // @ts-expect-error there is no such permission
 await auth.clients.create({ name: 'Sync', grantType: 'client_credentials', permissions: ['edit_schools'] });
@@ -157,15 +155,15 @@ await auth.clients.update(client.id, { lifetimes: { session: '1 day' } });
 
 // issueToken() needs a client, and takes a user.
 same<ReturnType<typeof auth.issueToken>, Promise<string>>();
-await auth.issueToken({ client: 'b0f8', user: '1', scopes: ['schools:read'], lifetime: '1 hour' });
+await auth.issueToken({ clientId: 'b0f8', userId: '1', scopes: ['schools:read'], lifetime: '1 hour' });
 // @ts-expect-error the client is missing
-await auth.issueToken({ user: '1' });
+await auth.issueToken({ userId: '1' });
 const made = await auth.clients.create({ name: 'Sync', grantType: 'client_credentials' });
-same<typeof made.secret, ClientTypes.NewSecret | undefined>();
+same<typeof made.secret, NewSecret | undefined>();
 (await auth.clients.addSecret('b0f8')).value satisfies string;
-same<ReturnType<typeof auth.clients.rotateSecret>, Promise<ClientTypes.NewSecret>>();
+same<ReturnType<typeof auth.clients.rotateSecret>, Promise<NewSecret>>();
 await auth.clients.rotateSecret('b0f8', { overlap: '1 hour' });
 
 // A user store may omit permissions() and roles(), and leave them to the storage.
 const noUser = async (): Promise<undefined> => undefined;
-({ authenticate: noUser, find: noUser }) satisfies UserStore<Person>;
+({ verifyPassword: noUser, find: noUser }) satisfies UserStore<Person>;

@@ -1,6 +1,6 @@
 import Koa from 'koa';
 import { createApiRouter, defineGate } from 'koa-gatehouse';
-import type { AuthServer, ClientPrincipal, User, UserPrincipal } from 'koa-gatehouse';
+import type { AuthServer, ClientPrincipal, UserPrincipal } from 'koa-gatehouse';
 import { actingAsClient, actingAsUser, issueToken, testServer } from 'koa-gatehouse/testing';
 import type { Acting, TestServer } from 'koa-gatehouse/testing';
 
@@ -17,7 +17,7 @@ const gate = defineGate({
   rules: { edit_school: ({ user }, { registrarId }: School) => user?.id === registrarId },
 });
 // As the README makes it: its type says what the router adds.
-declare const platform: AuthServer<Permission, 'registrar', Person>;
+declare const platform: AuthServer<typeof gate, Person>;
 const app = new Koa().use(platform.middleware()).use(createApiRouter({ auth: platform }).routes());
 declare const person: Person;
 
@@ -48,7 +48,7 @@ await testServer({
   gate,
   users: [person],
   app(auth) {
-    auth satisfies AuthServer<Permission, 'registrar', User, Resources>;
+    auth satisfies AuthServer<typeof gate>;
     return app;
   },
 });

@@ -24,7 +24,7 @@ export function explain(error: unknown): Explanation {
   if (!(error instanceof PdfError)) throw error;
   const text = MESSAGES[codeOf(error) ?? ''];
   if (text !== undefined) return { status: 422, text };
-  if (error.answer?.status === 401) {
+  if (error.response?.status === 401) {
     return {
       status: 502,
       text: 'The PDF service requires an API key. Set PDF_API_KEY to it.',
@@ -43,9 +43,9 @@ export function explain(error: unknown): Explanation {
 }
 
 /** The error code of the service: `{ "error": { "code" } }`. */
-function codeOf({ answer }: PdfError): string | undefined {
+function codeOf({ response }: PdfError): string | undefined {
   try {
-    return JSON.parse(answer?.body ?? '').error.code;
+    return JSON.parse(response?.body ?? '').error.code;
   } catch {
     return undefined;
   }

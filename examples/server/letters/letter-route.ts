@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 import type { Context } from 'koa';
-import { ActionError } from 'koa-gatehouse';
+import { ActionError, ConfigError } from 'koa-gatehouse';
 import type { OpenApiPath } from 'koa-gatehouse';
-import { ConfigError } from 'koa-gatehouse/html-pdf';
 import type { PaperFormat } from 'koa-gatehouse/html-pdf';
 import { z } from 'zod';
 

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 import ejs from 'ejs';
-import { ConfigError, createHtmlToPdf } from 'koa-gatehouse/html-pdf';
-import type { HtmlPdfOptions, HtmlToPdf } from 'koa-gatehouse/html-pdf';
+import { createHtmlToPdf } from 'koa-gatehouse/html-pdf';
+import type { ConvertOptions, HtmlToPdf } from 'koa-gatehouse/html-pdf';
+import { ConfigError } from 'koa-gatehouse';
 
 import type { School } from '../schools.ts';
 import { SettingsError } from '../settings.ts';
@@ -13,9 +14,9 @@ export interface Letters {
   /**
    * Makes the letter of a school, a PDF.
    *
-   * @throws ConfigError when Chromium or playwright-core is missing; HtmlPdfError when the conversion fails
+   * @throws ConfigError when Chromium or playwright-core is missing; HtmlToPdfError when the conversion fails
    */
-  print(school: School, options: Pick<HtmlPdfOptions, 'format' | 'signal'>): Promise<Uint8Array>;
+  print(school: School, options: Pick<ConvertOptions, 'format' | 'signal'>): Promise<Uint8Array>;
   stop(): Promise<void>;
 }
 
@@ -58,7 +59,7 @@ function createConverter(options: {
   try {
     return createHtmlToPdf({
       ...options,
-      maxConcurrency: 2,
+      concurrency: 2,
       maxQueue: 10,
       assets: (path) => (path === 'wordmark.svg' ? { data: WORDMARK, type: 'image/svg+xml' } : undefined),
     });

@@ -12,15 +12,13 @@ import type { Action } from './define-action.ts';
 
 /** An action of an API, with the check of its permission. */
 export interface ApiAction extends Action {
-  /**
-   * The problem to answer a principal with that lacks the permission or, with an object, may not use it on that. `undefined`: it may.
-   */
+  /** The problem for a principal that lacks the permission or may not use it on the object; `undefined` when it may. */
   refusalOf(this: void, principal: Principal, ...object: readonly unknown[]): Problem | undefined;
 }
 
 /** The actions of an API. */
 export interface ActionIndex {
-  /** In the order of the option `actions`. */
+  /** All actions, in the order of the option `actions`. */
   readonly all: readonly ApiAction[];
   find(type: string, name: string): ApiAction | undefined;
 }
@@ -41,7 +39,8 @@ export function actionList<P extends string>(
 /**
  * Indexes the actions of an API by type and name.
  *
- * @throws ConfigError for a duplicate action, one whose permission the gate does not define, or one with a rule that has no object
+ * @throws ConfigError for a duplicate action, for a permission that the gate does not define, and for a permission with a rule when the
+ * action loads no object
  */
 export function indexActions<P extends string>(
   actions: readonly Action<P>[],
@@ -99,10 +98,10 @@ function sendActionNotFound(ctx: Context): void {
 }
 
 /**
- * Answers `GET /actions`, and `GET /actions/{type}` for one type of object, with the actions that the caller may run. A type
- * without actions is 404.
+ * Answers `GET /actions`, and `GET /actions/{type}` for one type of object, with the actions that the caller may run. The answer for a
+ * type without actions is 404.
  *
- * @param baseUrl - the API's
+ * @param baseUrl - the URL of the API
  */
 export function listActions({ all }: ActionIndex, baseUrl: string): Middleware<GuardedState> {
   return function list(ctx) {

@@ -2,7 +2,7 @@ import type { ParameterizedContext } from 'koa';
 
 import type { Reauthenticate } from '../../access/reauthentication.ts';
 import type { GuardedState, StoredAnswer } from '../../contracts/index.ts';
-import { whenClosed } from '../../http/closed.ts';
+import { whenSent } from '../../http/connection.ts';
 import { NOT_STORED, problemDocument } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
 
@@ -16,7 +16,7 @@ export type ReauthenticatorOf = (ctx: ActionContext) => Reauthenticate;
 export function callerSignal(ctx: ActionContext): AbortSignal {
   const controller = new AbortController();
   const { res } = ctx;
-  whenClosed(res, () => {
+  whenSent(res, () => {
     if (!res.writableFinished) controller.abort();
   });
   return controller.signal;
@@ -34,7 +34,7 @@ export function dataAnswer(data: string): Answer {
 
 const DATA = '{"data":';
 
-/** The JSON text that {@link dataAnswer} got. */
+/** The JSON text that was given to {@link dataAnswer}. */
 export function dataIn(body: string): string {
   return body.slice(DATA.length, -1);
 }

@@ -10,10 +10,10 @@ import { requestLimit } from '../limits.ts';
 import { checkSchema, jsonSchemaOf } from './schemas.ts';
 import type { ActionSchema, JsonSchema } from './schemas.ts';
 
-/** `collection`: on a type, such as creating an object. `instance`: on one object, such as changing it. */
+/** A `collection` action is for a type, such as creating an object. An `instance` action is for one object, such as changing it. */
 export type ActionLevel = 'collection' | 'instance';
 
-/** The argument of `run`, and without `object` that of `object`. */
+/** The argument of `run`. The function `object` gets it without the member `object`. */
 export interface ActionCall<
   Input = unknown,
   L extends ActionLevel = ActionLevel,
@@ -26,13 +26,11 @@ export interface ActionCall<
   readonly input: Input;
   /** The id of the object, for an action of the level `instance`: 1 to 255 characters without control characters. */
   readonly id: L extends 'instance' ? string : undefined;
-  /** What `object` has loaded, on which the rule allows the action. */
+  /** The object that `object` has loaded, for which the rule allows the action. */
   readonly object: T;
-  /**
-   * The user or the client of the request. With `gate` in the definition, it has the types of the gate's permissions and rules.
-   */
+  /** The user or the client of the request. When the definition has a `gate`, it has the types of the gate's permissions and rules. */
   readonly principal: Principal<N, User, S>;
-  /** The action's `database`, or in an atomic bulk its transaction. */
+  /** The action's `database`; in an atomic bulk, its transaction. */
   readonly database: D;
   /** Whether the transaction will be rolled back: skip effects that are not part of it, such as sending mail. */
   readonly dryRun: boolean;
@@ -40,7 +38,7 @@ export interface ActionCall<
   readonly signal: AbortSignal;
 }
 
-// Of an interface, so that a `run` whose parameter is annotated with less than it gets is accepted.
+// An interface, so that a `run` is accepted whose parameter is annotated with less than it gets.
 interface ActionCode<
   L extends ActionLevel,
   I extends ActionSchema,
@@ -69,26 +67,29 @@ function actionMembers<
 >() {
   return {
     /**
-     * The server's gate, for the types: with it, a misspelt permission in the definition, or in `principal.can()` in `run`, is a
-     * compile error.
+     * The server's gate, for the types: a misspelt permission in the definition, or in `principal.can()` in `run`, is then a compile
+     * error.
      */
     gate: optional(gateOf<N, S>),
-    /** The type of its objects: lower-case words joined by hyphens, such as `school`. */
+    /** The type of the action's objects: lower-case words joined by hyphens, such as `school`. */
     type: typeName,
-    /** Lower-case words joined by hyphens, the last one `action`: `rename-school-action`. Unique for each type. */
+    /**
+     * The name of the action: lower-case words joined by hyphens, the last of which is `action`, such as `rename-school-action`. It is
+     * unique for each type.
+     */
     name: unchecked<`${string}-action`>,
     level: level<L>,
     /** A few words for people, such as "Rename a school". */
     title: text('say in a few words what it does'),
     /** One or two sentences for developers of clients. */
     description: optional(text('describe it in a sentence or two, or leave it out')),
-    /** The permission that the user or client must have. With a rule in the gate, `object` has to be given too. */
+    /** The permission that the user or client must have. When the gate has a rule for it, `object` has to be given too. */
     permission: permissionName<P>,
     /**
      * Loads the object that the rule of the permission decides about, from the call that `run` gets: `({ id, database }) =>
-     * database('schools').where({ id }).first()`. It may be async. Where the rule allows it, `run` gets it as `object`; else the caller
-     * gets 403. `undefined` and `null` are answered with 404 `object_not_found`; throw an {@link ActionError} for another answer. In the
-     * definition it stands before `run`, which takes its type from it.
+     * database('schools').where({ id }).first()`. It may be async. When the rule allows the action, `run` gets the object as `object`;
+     * otherwise the caller gets 403. The answer to `undefined` and `null` is 404 `object_not_found`; throw an {@link ActionError} for
+     * another answer. Write it before `run` in the definition, because `run` takes the type of the object from it.
      * @default none, for a permission without a rule
      */
     object: optional(
@@ -99,7 +100,7 @@ function actionMembers<
      * need the database belong in `run`.
      */
     input: checkSchema<I>,
-    /** The schema of the output. An output that it refuses is a 500; members that it does not define are removed. */
+    /** The schema of the output. An output that the schema refuses is a 500; members that it does not define are removed. */
     output: checkSchema<O>,
     /**
      * The database of `run`, such as the `Knex` instance or the pool of the storage. With it, the action can be part of an atomic bulk, where
@@ -108,21 +109,21 @@ function actionMembers<
      */
     database: optional(unchecked<D>),
     /**
-     * Whether the action is a tool for agents, at an endpoint of `koa-gatehouse/mcp`. A string: the name of the tool, 1 to 64
-     * letters, digits, `_` and `-`. `true`: its name is that of the action without `-action`, such as `rename_school`; the type is
-     * put in front unless it is part of it. Long lists of tools make agents choose worse: set it for what agents are to do.
+     * Whether the action is a tool for agents, at an endpoint of `koa-gatehouse/mcp`. A string is the name of the tool: 1 to 64 letters,
+     * digits, `_` and `-`. With `true`, the name is that of the action without `-action`, such as `rename_school`; the type is put in
+     * front unless the name contains it. Agents choose worse from long lists of tools, so set it only for what agents are to do.
      * @default false
      */
     mcp: optional(unchecked<boolean | string>, false),
-    /** Whether it changes nothing. Agents may run such a tool without asking their user. @default false */
+    /** Whether the action changes nothing. Agents may run such a tool without asking their user. @default false */
     readOnly: optional(boolean, false),
-    /** Whether it may delete or overwrite something. `false`: it only adds. @default true, unless it is `readOnly` */
+    /** Whether the action may delete or overwrite something; `false` when it only adds. @default true, unless it is `readOnly` */
     destructive: optional(boolean),
-    /** Whether running it again with the same input changes nothing more. @default the value of `readOnly` */
+    /** Whether running the action again with the same input changes nothing more. @default the value of `readOnly` */
     idempotent: optional(boolean),
     /**
-     * How often one user with all clients together, or one client with its own tokens, may run it. Each item of a bulk is a run.
-     * Counted on all nodes together, for each API and for its tools.
+     * How often one user with all clients together, or one client with its own tokens, may run the action. Each item of a bulk is a run.
+     * Runs are counted on all nodes together, for each API and for its tools.
      * @default the limit `action` of the API
      */
     limit: optional(requestLimit),
@@ -146,7 +147,9 @@ export interface ActionDefinition<
   T = unknown,
 > extends Given<ReturnType<typeof actionMembers<P, L, I, O, D, N, S, T>>> {}
 
-/** Whether the definition of an action has to load an object: where the gate is known, by the rule of its permission. */
+/**
+ * Whether the definition of an action has to load an object. Where the gate is known, this depends on whether the permission has a rule.
+ */
 export type RequiredObject<P extends string, S extends object> = [keyof S] extends [never]
   ? object
   : [P & keyof S] extends [never]
@@ -155,10 +158,10 @@ export type RequiredObject<P extends string, S extends object> = [keyof S] exten
 
 /** A checked action. Created by `defineAction()`. */
 export interface Action<P extends string = string> {
-  /** The type of its objects, such as `school`. */
+  /** The type of the action's objects, such as `school`. */
   readonly type: string;
   readonly name: string;
-  readonly level: ActionLevel;
+  readonly level: 'collection' | 'instance';
   readonly title: string;
   readonly description: string | undefined;
   readonly permission: P;
@@ -168,16 +171,16 @@ export interface Action<P extends string = string> {
   readonly inputSchema: JsonSchema;
   /** The published JSON Schema of `output`. */
   readonly outputSchema: JsonSchema;
-  /** The database of `run`; `undefined`: an atomic bulk of the action is refused. */
+  /** The database of `run`; when it is `undefined`, an atomic bulk of the action is refused. */
   readonly database: unknown;
-  /** The name of its tool at an endpoint of `koa-gatehouse/mcp`; `undefined`: it is not a tool. */
+  /** The name of the action's tool at an endpoint of `koa-gatehouse/mcp`; `undefined` when it is not a tool. */
   readonly mcp: string | undefined;
   readonly readOnly: boolean;
   readonly destructive: boolean;
   readonly idempotent: boolean;
-  /** Its own limit, with the window in seconds. */
+  /** The action's own limit, with the window in seconds. */
   readonly limit: { readonly requests: number; readonly window: Seconds } | undefined;
-  /** Loads the object for the rule of the permission. `undefined`: the permission has none. */
+  /** Loads the object for the rule of the permission; `undefined` when the permission has no rule. */
   readonly object: ((call: Omit<ActionCall, 'object'>) => unknown) | undefined;
   /** Typed as a method, whose parameters are bivariant: an action with a typed input is assignable to `Action`. */
   run(call: ActionCall): unknown;
@@ -247,7 +250,7 @@ export function defineAction<
     mcp: toolNameOf(action, fail),
     destructive,
     idempotent,
-    // With the definition as `this`, which may be an instance of a class.
+    // Called with the definition as `this`, because it may be an instance of a class.
     object:
       object &&
       ((call: Omit<ActionCall, 'object'>) => object.call(definition, call as Parameters<typeof object>[0])),
@@ -301,17 +304,17 @@ function permissionName<P extends string>(place: string, given: P): P {
   throw new ConfigError(place, 'name the permission that a caller must hold');
 }
 
-// Dots and slashes, which MCP permits too, are refused by the interfaces of large language models that clients pass the names to.
+// MCP also permits dots and slashes, but clients pass the names to interfaces of large language models, which refuse these.
 const TOOL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** The name of an action's tool; `undefined`: it is not a tool. */
+/** The name of an action's tool; `undefined` when it is not a tool. */
 function toolNameOf(
   { mcp, name, type }: { readonly mcp: boolean | string; readonly name: string; readonly type: string },
   fail: (member: string, remedy: string) => never,
 ): string | undefined {
   if (mcp === false) return undefined;
   const verb = name.slice(0, -'-action'.length);
-  // Actions are unique for each type only, and two types may each have a `close-action`.
+  // The names of actions are unique only for each type, and two types may each have a `close-action`.
   const derived = (verb.includes(type) ? verb : `${type}-${verb}`).replaceAll('-', '_');
   const tool: unknown = mcp === true ? derived : mcp;
   if (typeof tool === 'string' && TOOL_NAME.test(tool)) return tool;

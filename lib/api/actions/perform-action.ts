@@ -7,7 +7,7 @@ import type { Logger, Principal } from '../../contracts/index.ts';
 import { readJson } from '../../http/body.ts';
 import { explainError, sendProblem } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
-import { requestIdOf } from '../../http/request-id.ts';
+import { requestIdOf } from '../../http/request.ts';
 import { repeatableRequest } from '../answer-once.ts';
 import type { AnswerOnce, RepeatableRequest } from '../answer-once.ts';
 import type { RequestLimiter } from '../request-limits.ts';
@@ -23,12 +23,12 @@ export interface ActionRequest extends RepeatableRequest {
   readonly reauthenticate: Reauthenticate;
   /** The id of the object, for an action of the level `instance`. */
   readonly id: string | undefined;
-  /** Not checked yet. */
+  /** The input, which is not checked yet. */
   readonly input: unknown;
-  /** Where the input is in the caller's message, for its mistakes. @default its root */
+  /** The place of the input in the caller's message, for mistakes in it. @default the root of the message */
   readonly inputAt?: InputPath;
   readonly requestId: string;
-  /** Called when the action was run, or its input refused, with the code of the problem; not for a stored answer. */
+  /** Called when the action was run, or its input was refused, with the code of the problem. Not called for a stored answer. */
   readonly ran?: (error: string | undefined, input: 'accepted' | 'refused') => void;
 }
 
@@ -59,7 +59,7 @@ export function createPerformAction(answerOnce: AnswerOnce, logger: Logger): Per
       }
       const { code, headers = {}, status } = outcome.problem;
       ran?.(code, 'accepted');
-      // A failure may end; and with another token a 403 with a challenge does.
+      // The next attempt may succeed after a failure, and with another token after a 403 with a challenge.
       const replay = status < 500 && status !== 429 && !('WWW-Authenticate' in headers);
       return { answer: problemAnswer(outcome.problem), replay };
     });
@@ -92,8 +92,8 @@ export function executeAction({
 }
 
 /**
- * Receives the body of a request to run an action. Whether the caller may run it is asked again when the body has arrived, which may take
- * as long as the caller likes.
+ * Receives the body of a request to run an action. The permission of the caller is checked again when the body has arrived, because the
+ * caller may send it slowly.
  */
 export type ReceiveBody = (
   ctx: ActionContext,
@@ -102,11 +102,11 @@ export type ReceiveBody = (
   { readonly body: unknown; readonly reauthenticate: Reauthenticate } | { readonly refusal: Problem }
 >;
 
-/** @param bodyLimit - in bytes */
-export function createReceiveBody(bodyLimit: number, reauthenticatorOf: ReauthenticatorOf): ReceiveBody {
+/** @param maxBodyBytes - in bytes */
+export function createReceiveBody(maxBodyBytes: number, reauthenticatorOf: ReauthenticatorOf): ReceiveBody {
   return async function receiveBody(ctx, action) {
     const reauthenticate = reauthenticatorOf(ctx);
-    const body = await readJson(ctx, bodyLimit);
+    const body = await readJson(ctx, maxBodyBytes);
     const refusal = (await readmit(ctx, reauthenticate)) ?? action.refusalOf(ctx.state.principal);
     return refusal ? { refusal } : { body, reauthenticate };
   };
@@ -139,7 +139,7 @@ export interface InputError {
 /** The member names and indexes from the root of a request body to a part of it. */
 export type InputPath = readonly (string | number)[];
 
-// Bounds the answer, because a small body can have very many mistakes.
+// Limits the answer, because a small body can have very many mistakes.
 const MAX_ERRORS = 100;
 
 /** Validates a value with a schema, and returns the schema's result. `at` is the path of the value in the request body. */
@@ -207,7 +207,7 @@ export interface RequestedCall extends Omit<ActionCall, 'object' | 'principal'> 
   readonly reauthenticate: Reauthenticate;
 }
 
-/** Finds the principal of a request as it is now, unless it may not run the action any more. */
+/** Finds the current principal of a request, unless it may not run the action any more. */
 export async function admitCaller(
   action: ApiAction,
   reauthenticate: Reauthenticate,
@@ -218,7 +218,10 @@ export async function admitCaller(
   return problem ? { problem } : { principal };
 }
 
-/** The same for a call, with the object on which the rule allows it. Throws what the action throws while it loads the object. */
+/**
+ * Finds the current principal of a call, and the object for which the rule allows it. Throws what the action throws while it loads the
+ * object.
+ */
 export async function admitCall(
   action: ApiAction,
   { reauthenticate, ...requested }: RequestedCall,

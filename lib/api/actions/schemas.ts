@@ -52,10 +52,10 @@ export function jsonSchemaOf(
 }
 
 /**
- * Copies a JSON Schema with its references changed, for a schema that becomes a part of another document: references are relative
- * to the root of the document that they are in.
+ * Copies a JSON Schema with its references changed, for a schema that becomes a part of another document: references are relative to the
+ * root of the document that they are in.
  *
- * @param target - returns the reference to write for one of the schema
+ * @param target - returns the new reference for a reference of the schema
  */
 export function mapReferences(schema: unknown, target: (reference: string) => string): unknown {
   if (Array.isArray(schema)) return schema.map((member) => mapReferences(member, target));

@@ -1,9 +1,9 @@
 import { toMilliseconds } from '../../contracts/duration.ts';
 import type { ConcurrencyLimit, Logger, Seconds, Storage } from '../../contracts/index.ts';
-import { whenClosed } from '../../http/closed.ts';
+import { whenSent } from '../../http/connection.ts';
 import { sendProblem } from '../../http/problem.ts';
 import type { Problem } from '../../http/problem.ts';
-import { requestIdOf } from '../../http/request-id.ts';
+import { requestIdOf } from '../../http/request.ts';
 import { isObject } from '../../options/declare.ts';
 import type { ActionHandler } from '../actions/action-index.ts';
 import { callerSignal, sendAnswer } from '../actions/answer.ts';
@@ -68,7 +68,7 @@ export function runBulk(options: BulkOptions): ActionHandler {
     };
     if (isStreamed) {
       const timer = setTimeout(() => ctx.res.destroy(), toMilliseconds(streamTimeout));
-      whenClosed(ctx.res, () => clearTimeout(timer));
+      whenSent(ctx.res, () => clearTimeout(timer));
       const signal = callerSignal(ctx);
       return streamNdjson(ctx, runIndependently({ ...given, signal }), signal);
     }

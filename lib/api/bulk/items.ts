@@ -29,11 +29,11 @@ export interface Bulk extends BulkRequest {
   readonly log: FailureLog;
   /** How many items of an independent bulk run at the same time. */
   readonly concurrency: number;
-  /** When it is aborted, no further item is started, and a transaction is rolled back. */
+  /** After an abort, no further item is started, and a transaction is rolled back. */
   readonly signal: AbortSignal;
 }
 
-/** Runs the items of an independent bulk. An aborted one is answered with a problem. */
+/** Runs the items of an independent bulk. The answer to an aborted bulk is a problem. */
 export async function answerIndependently(bulk: Bulk): Promise<WorkResult> {
   const results: BulkResult[] = [];
   for await (const result of runIndependently(bulk)) results.push(result);
@@ -78,7 +78,7 @@ export async function* runIndependently(bulk: Bulk): AsyncGenerator<BulkResult, 
   }
 }
 
-/** Checks and runs one item; in a dry run, it is checked only. Each is for the principal as it is then. Never throws. */
+/** Checks one item for the current principal, and runs it unless the bulk is a dry run. Never throws. */
 async function runIndependent(bulk: Bulk, index: number): Promise<Outcome | undefined> {
   const { action, dryRun, reauthenticate, signal } = bulk;
   const { database } = action;
@@ -97,8 +97,8 @@ async function runIndependent(bulk: Bulk, index: number): Promise<Outcome | unde
 }
 
 /**
- * Runs the items of an atomic bulk in their order, in one transaction, which is rolled back when an item fails. No item runs before
- * all inputs were checked. All are for the principal as it was when the transaction began. A bulk that was rolled back had no effect,
+ * Runs the items of an atomic bulk in their order, in one transaction, which is rolled back when an item fails. No item runs before all
+ * inputs were checked. All items run for the principal as it was when the transaction began. A bulk that was rolled back had no effect,
  * so a repeat may run it again.
  *
  * @param storeIn - stores the answer in the transaction
@@ -112,7 +112,7 @@ export async function answerAtomically(
   if (action.database === undefined) return { answer: problemAnswer(UNSUPPORTED), replay: false };
   const checked = await checkAll(bulk);
   if ('errors' in checked) return { answer: problemAnswer(inputInvalid(checked.errors)), replay: false };
-  // Not in the transaction: the read would wait for a connection while it holds one.
+  // Read before the transaction, because inside it the read would wait for a second connection.
   const admitted = await admitCaller(action, bulk.reauthenticate);
   if ('problem' in admitted) return { answer: problemAnswer(admitted.problem), replay: false };
   const reauthenticate = (): Principal => admitted.principal;
@@ -226,7 +226,7 @@ function yieldToOtherRequests(): () => Promise<void> {
   };
 }
 
-/** The bulks that wait for their turn, the first of which is resumed next. */
+/** The bulks that wait for their turn. The first is resumed next. */
 const waiting: (() => void)[] = [];
 
 function resumeNext(): void {

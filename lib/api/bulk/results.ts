@@ -8,7 +8,7 @@ import type { Outcome } from '../actions/perform-action.ts';
 /** The body of a bulk request. */
 export interface BulkRequest {
   readonly items: readonly unknown[];
-  /** `independent`: each item by itself. `atomic`: all items in one transaction. */
+  /** `independent` when each item runs by itself, `atomic` when all items run in one transaction. */
   readonly mode: 'independent' | 'atomic';
   /** Whether nothing is changed: items are only checked or, if atomic, rolled back. */
   readonly dryRun: boolean;

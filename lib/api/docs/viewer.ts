@@ -6,27 +6,28 @@ import type { OpenApiDocument } from '../openapi/document.ts';
 import { CLIENT_ID, FIRST_CALL_STYLE, firstCallSection } from './first-call.ts';
 import type { ApiAccess } from './first-call.ts';
 import { html } from './html.ts';
+import { FONT, LOOK_STYLE, platformHeader, variablesOf } from './look.ts';
 
 // A bundle in the format CommonJS has no `import.meta.url`.
 const require = createRequire(import.meta.url ?? __filename);
 
 /** A viewer of OpenAPI documents in the browser: its page, and the files that the page loads. */
 export interface DocsViewer {
-  /** Where it receives authorization responses. */
+  /** The URI at which the viewer receives authorization responses. */
   readonly redirectUri: string;
-  /** @param document - what is shown before the description is read: its title */
+  /** @param document - the document whose title is shown before the description is read */
   page(document: OpenApiDocument): string;
   /** Reads each file, by its name. */
   readonly files: Readonly<Record<string, () => string>>;
 }
 
 /**
- * Makes a viewer of Swagger UI, where the host has installed `swagger-ui-dist`. Everything comes from this server; nothing is sent to
- * another one.
+ * Makes a viewer of Swagger UI, where the host has installed `swagger-ui-dist`. Everything comes from this server, and nothing is sent to
+ * another server.
  *
- * A guarded description is read with the token that a developer gets by "Authorize": until then the viewer shows how to get one.
+ * A guarded description is read with the token that a developer gets by "Authorize". Until then, the viewer shows how to get a token.
  *
- * @returns `undefined` where it is not installed
+ * @returns `undefined` where `swagger-ui-dist` is not installed
  */
 export function createViewer(access: ApiAccess, isPublic: boolean): DocsViewer | undefined {
   const { baseUrl, resource } = access;
@@ -51,8 +52,12 @@ export function createViewer(access: ApiAccess, isPublic: boolean): DocsViewer |
             <script src="${root}/docs/viewer.js" defer></script>
           </head>
           <body>
-            ${firstCallSection(access)}
-            <main
+            ${platformHeader(access)}
+            <section aria-labelledby="title">
+              <h1 id="title">${title}</h1>
+              ${firstCallSection(access)}
+            </section>
+            <div
               id="viewer"
               data-root="${root}"
               data-description="${isPublic ? 'openapi.json' : 'docs/access.json'}"
@@ -64,7 +69,7 @@ export function createViewer(access: ApiAccess, isPublic: boolean): DocsViewer |
                 >This page needs JavaScript. Programs read
                 <a href="${root}/openapi.json">openapi.json</a>.</noscript
               >
-            </main>
+            </div>
           </body>
         </html> `.text,
     files: {
@@ -72,7 +77,7 @@ export function createViewer(access: ApiAccess, isPublic: boolean): DocsViewer |
       'swagger-ui-bundle.js': read('swagger-ui-bundle.js'),
       'oauth2-redirect.html': read('oauth2-redirect.html'),
       'oauth2-redirect.js': read('oauth2-redirect.js'),
-      'viewer.css': () => STYLE,
+      'viewer.css': () => variablesOf(access) + LOOK_STYLE + STYLE,
       'viewer.js': () => SCRIPT,
     },
   };
@@ -86,7 +91,7 @@ function findSwaggerUi(): string | undefined {
   }
 }
 
-/** What a caller who has no token yet may know of a guarded API: where to get one. */
+/** What a caller without a token may know about a guarded API: where to get a token. */
 export function accessDescription({ info, servers, components, ...document }: OpenApiDocument): object {
   return {
     openapi: document.openapi,
@@ -156,6 +161,14 @@ function nameControls() {
   for (const button of element.querySelectorAll('.modal-btn[aria-label]')) button.removeAttribute('aria-label');
   for (const link of element.querySelectorAll('button a[href]')) link.removeAttribute('href');
   for (const text of element.querySelectorAll('pre.microlight:not([tabindex])')) text.tabIndex = 0;
+  // The page has a heading of its own, above those of Swagger UI. Its main part has the operations alone.
+  for (const title of element.querySelectorAll('h1:not([aria-level])')) title.setAttribute('aria-level', '2');
+  for (const title of element.querySelectorAll('.scopes h2:not([aria-level])')) title.setAttribute('aria-level', '5');
+  for (const [part, label] of [['.information-container', 'About the API'], ['.scheme-container', 'Server and access']])
+    for (const region of element.querySelectorAll(part + ':not([role])')) {
+      region.setAttribute('role', 'region');
+      region.setAttribute('aria-label', label);
+    }
 }
 new MutationObserver(nameControls).observe(element, { childList: true, subtree: true });
 viewer.initOAuth({
@@ -164,20 +177,41 @@ viewer.initOAuth({
 });
 `;
 
+// Swagger UI has fonts, sizes and colours in rules for most of its elements.
 const STYLE = `
-:root { color-scheme: light; --page: #ffffff; --text: #1b1b1f; --line: #e4e5ea; --wash: #f6f6f8; }
-:root.dark-mode { color-scheme: dark; --page: #1c2022; --text: #e4e6e6; --line: #3a3f42; --wash: #131316; }
-body { margin: 0; color: var(--text); background: var(--page); }
-.swagger-ui .wrapper, .first-call { max-width: 60rem; padding: 0 1.25rem; margin: 0 auto; }
-.first-call { padding-top: 2rem; font: 1rem/1.5 system-ui, sans-serif; }
-.first-call pre { padding: 0.875rem 1rem; font-size: 0.875rem; background: var(--wash); border-radius: 0.5rem; }
+body { margin: 0; }
+:root:root { background: var(--page); }
+.swagger-ui .wrapper, .first-call, #title, .platform { box-sizing: border-box; max-width: 60rem; padding: 0 1.25rem; margin: 0 auto; }
+.platform { max-width: 80rem; padding-top: 0.75rem; padding-bottom: 0.25rem; }
+#title { padding-top: 2rem; }
+.first-call { padding-top: 1.5rem; }
+.first-call h2 { font-size: 1.125rem; }
+.first-call pre { padding: 0.875rem 1rem; font-size: 0.875rem; background: var(--wash); border: 1px solid var(--line); border-radius: var(--radius); }
+:root:root .swagger-ui { color: var(--text); background: var(--page); }
+.swagger-ui, .swagger-ui :not(:is(pre, code, .opblock-summary-path, .microlight, :is(pre, code, .opblock-summary-path) *)) {
+  font-family: ${FONT} !important;
+}
+:root:root .swagger-ui :is(.scheme-container, section.models, .opblock-tag) { background: none; box-shadow: none; border-color: var(--line); }
+:root:root .swagger-ui .info { margin: 2rem 0 1rem; }
+:root:root .swagger-ui .info .title { font-size: 1.125rem; color: var(--text); }
+:root:root .swagger-ui :is(.info .title small, .info .title small.version-stamp) { background: var(--muted); }
+:root:root .swagger-ui .info .title small pre { color: var(--page); }
+:root:root .swagger-ui :is(.info .url, .info a, .scopes h2 a, .link) { color: var(--accent); }
+:root:root .swagger-ui :is(.btn, select, input, textarea) { border-radius: var(--radius); box-shadow: none; }
+:root:root:root .swagger-ui .btn.authorize { color: var(--accent); border-color: var(--accent); }
+:root:root:root .swagger-ui .btn.authorize svg path { fill: var(--accent); }
+:root:root:root .swagger-ui .btn.cancel { color: var(--error); border-color: var(--error); }
+:root:root:root .swagger-ui .btn.execute { color: var(--on-accent); background: var(--accent); border-color: var(--accent); }
+:root:root .swagger-ui .execute-wrapper .btn, :root .swagger-ui .btn-group .btn { border-radius: var(--radius); }
+:root:root:root .swagger-ui .btn-group { gap: 0.75rem; }
+:root:root .swagger-ui .opblock { border-radius: var(--radius); box-shadow: none; }
+:root:root .swagger-ui .dialog-ux .modal-ux { background: var(--page); border: 1px solid var(--border); border-radius: var(--radius); }
+.swagger-ui :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+/* As large as a finger (WCAG 2.2, 2.5.8), and no wider than the window. */
+.swagger-ui .opblock-summary .view-line-link, .swagger-ui .opblock-summary .view-line-link button { flex: none; width: 24px; min-width: 24px; }
+.swagger-ui .opblock-summary-path { min-width: 0; }
+.swagger-ui :is(.table-container, .responses-inner, .opblock-body) { max-width: 100%; overflow-x: auto; }
 /* Colours of Swagger UI whose contrast is below 4.5 (WCAG 2.2). */
-:root:not(.dark-mode) .swagger-ui :is(.info .title small, .info .title small.version-stamp) { background: #4d6b00; }
-:root:not(.dark-mode) .swagger-ui :is(.info .url, .info a, .scopes h2 a) { color: #0b57d0; }
-:root:not(.dark-mode) .swagger-ui .btn.authorize { color: #1b7a4e; border-color: #1b7a4e; }
-:root:not(.dark-mode) .swagger-ui .btn.authorize svg { fill: #1b7a4e; }
-:root:not(.dark-mode) .swagger-ui .btn.cancel { color: #c62828; border-color: #c62828; }
-:root:not(.dark-mode) .swagger-ui .btn.execute { background: #0b57d0; border-color: #0b57d0; }
 :root:not(.dark-mode) .swagger-ui .download-contents { background: #5a5d66; }
 :root:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #0b57d0; }
 :root:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #1b7a4e; }
@@ -185,5 +219,5 @@ body { margin: 0; color: var(--text); background: var(--page); }
 :root:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #c62828; }
 :root:not(.dark-mode) .swagger-ui .opblock-patch .opblock-summary-method { background: #00796b; }
 :root.dark-mode .swagger-ui .headers .header-col { color: var(--text); }
-noscript { display: block; padding: 2rem; font: 1rem/1.5 system-ui, sans-serif; }
+noscript { display: block; padding: 2rem 1.25rem; }
 ${FIRST_CALL_STYLE}`;

@@ -63,7 +63,7 @@ function bulkOperation(action: Action, { gate, maximum }: ActionPathsOptions): O
         headers: REPLAYED,
         content: { ...json(bulkResponse(action)), 'application/x-ndjson': { schema: LINES } },
       },
-      // Of callers who are being sent too many streams.
+      // The 429 is for callers who are already being sent too many streams.
       ...problemResponses([...WRITE_PROBLEMS, 'TooManyRequests']),
     },
   };

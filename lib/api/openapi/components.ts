@@ -27,7 +27,7 @@ export function json(schema: OpenApiPart): OpenApiPart {
   return { 'application/json': { schema } };
 }
 
-/** An object with these members and no others. All of them are required but the optional ones. */
+/** An object with these members and no others. All members are required except the optional ones. */
 export function object(properties: OpenApiPart, optional: readonly string[] = []): OpenApiPart {
   const required = Object.keys(properties).filter((name) => !optional.includes(name));
   return { type: 'object', required, properties, additionalProperties: false };

@@ -1,5 +1,5 @@
 import type { ClientKinds } from '../../contracts/client-kinds.ts';
-import type { Gate } from '../../contracts/index.ts';
+import type { Gate, Pages } from '../../contracts/index.ts';
 import { ConfigError } from '../../errors.ts';
 import type { Action } from '../actions/define-action.ts';
 import { actionPaths } from './action-paths.ts';
@@ -30,16 +30,21 @@ export interface DescribedApi {
   readonly resource: string;
   /** The URL of the API. */
   readonly baseUrl: string;
-  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  readonly scopes: ReadonlyMap<
+    string,
+    { readonly description: string; readonly optional?: boolean | undefined }
+  >;
   /** The largest number of items of a bulk. */
   readonly maximum: (action: Action) => number;
-  /** The kinds of clients that the server has something for. */
-  readonly clientKinds: Pick<ClientKinds, 'on'>;
+  /** The kinds of clients that the server supports. */
+  readonly clientKinds: Pick<ClientKinds, 'on' | 'firstCallOf'>;
+  /** The pages of the server, for the look of the page. */
+  readonly pages: Pick<Pages, 'brand' | 'look'>;
   /** Whether the API limits the number of requests. */
   readonly isLimited: boolean;
-  /** The name of the cookie of a login session. `undefined`: the API accepts tokens only. */
+  /** The name of the cookie of a login session; `undefined` when the API accepts only tokens. */
   readonly sessionCookie: string | undefined;
-  /** Where the viewer of the description receives authorization responses. `undefined`: there is none. */
+  /** Where the viewer of the description receives authorization responses; `undefined` when there is no viewer. */
   readonly redirectUri?: string | undefined;
 }
 
@@ -85,7 +90,7 @@ export function describeApi(
   };
 }
 
-/** Describes the API to a caller: without the actions, and the operations of `paths`, whose permission the caller lacks. */
+/** Describes the API to a caller, without the actions and the operations of `paths` whose permission the caller lacks. */
 export function describeApiTo(
   can: (permission: string) => boolean,
   described: DescribedApi,
@@ -197,7 +202,7 @@ function reading({
   readonly operationId: string;
   readonly summary: string;
   readonly tags?: readonly string[];
-  /** Of the path. */
+  /** The names of the parameters in the path. */
   readonly parameters?: readonly string[];
   readonly response: OpenApiPart;
   readonly problems?: readonly ProblemName[];

@@ -23,21 +23,23 @@ const OPENAPI = {
   version: optional(text(), '1'),
   description: optional(text()),
   /**
-   * Who may read the description. `guarded`: callers with a valid access token, who see the actions that they may run; a browser can
-   * open the page `/docs` where `swagger-ui-dist` is installed, and shows them after "Authorize". `public`: everyone, and they see the
-   * names, schemas and permissions of all actions. @default 'guarded'
+   * Who may read the description. With `guarded`, callers with a valid access token see the actions that they may run; where
+   * `swagger-ui-dist` is installed, a browser can open the page `/docs`, which shows these actions after "Authorize". With `public`,
+   * everyone sees the names, schemas and permissions of all actions. @default 'guarded'
    */
   access: optional(oneOf('public', 'guarded'), 'guarded'),
   /**
    * Whether `/docs` is Swagger UI, in which a developer signs in as an app and tries calls. It needs the package `swagger-ui-dist`, whose
-   * dependency `@scarf/scarf` counts installations; turn that off with `SCARF_ANALYTICS=false`. `false`: a list of the operations.
+   * dependency `@scarf/scarf` counts installations; turn that off with `SCARF_ANALYTICS=false`. With `false`, `/docs` is a list of the
+   * operations.
    * @default whether that package is installed
    */
   viewer: optional(boolean),
   /**
-   * The routes that you add, by their path below the prefix, such as `/schools/{id}`. The responses of the guard are added to
-   * theirs. They may refer to `#/components/schemas/Problem`. An operation with `'x-permission': { name: 'view_schools' }` is shown
-   * with this permission, which the gate has to define, and a guarded description shows it only to callers who have it.
+   * The routes that you add, by their path below the prefix, such as `/schools/{id}`. The responses of the guard are added to their
+   * responses. The routes may refer to `#/components/schemas/Problem`. An operation with `'x-permission': { name: 'view_schools' }` is
+   * shown with this permission, which the gate has to define; a guarded description shows the operation only to callers who have the
+   * permission.
    */
   paths: optional(isPaths, {}),
 };
@@ -45,10 +47,10 @@ const OPENAPI = {
 /** The parts of the API's description that the host defines. */
 export interface OpenApiOptions extends Given<typeof OPENAPI> {}
 
-/** The same, checked and with the defaults. */
+/** The options of the description, checked and with the defaults. */
 export type Description = Values<typeof OPENAPI>;
 
-/** `undefined`: there is no description. */
+/** `undefined` when there is no description. */
 export const openapi: Check<OpenApiOptions | false, Description | undefined> = objectOrFalse(OPENAPI);
 
 /**

@@ -20,7 +20,7 @@ const CHALLENGE: OpenApiPart = {
   },
 };
 
-/** Of a response that may be that of an earlier request with the same `Idempotency-Key`. */
+/** The header of a response that may be the response to an earlier request with the same `Idempotency-Key`. */
 export const REPLAYED: OpenApiPart = {
   'Idempotent-Replayed': {
     description: 'This is the response to an earlier request with the same Idempotency-Key.',
@@ -59,7 +59,7 @@ const PROBLEMS = {
   ],
 } as const;
 
-/** Of a request in a login session, which no page of the API's origin has made. */
+/** The refusal of a request in a login session that no page of the API's origin has made. */
 const PAGE_REFUSED = [
   403,
   'No page of this origin has made the request, or its browser does not say so.',
@@ -83,7 +83,7 @@ export function problemResponses(names: readonly (ProblemName | 'TooManyRequests
 /**
  * The responses that are problems.
  *
- * @param isLimited - whether the number of requests is limited (draft-ietf-httpapi-ratelimit-headers-11); that of streams always is
+ * @param isLimited - whether the number of requests is limited (draft-ietf-httpapi-ratelimit-headers-11); the number of streams always is
  * @param hasSession - whether the API accepts login sessions
  */
 export function problemComponents(isLimited: boolean, hasSession: boolean): Record<string, OpenApiPart> {

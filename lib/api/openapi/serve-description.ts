@@ -8,7 +8,8 @@ import { ConfigError } from '../../errors.ts';
 import { compressible, contentOf, sendContent } from '../../http/content.ts';
 import type { Content } from '../../http/content.ts';
 import { setAssetHeaders, setPageHeaders } from '../../http/headers.ts';
-import { docsPage, STYLE } from '../docs/page.ts';
+import { imageOriginsOf } from '../docs/look.ts';
+import { docsPage, styleOf } from '../docs/page.ts';
 import { accessDescription, createViewer } from '../docs/viewer.ts';
 import type { DocsViewer } from '../docs/viewer.ts';
 import { describeApi, describeApiTo, permissionsOf } from './document.ts';
@@ -26,8 +27,8 @@ export interface DescriptionRoute {
 }
 
 /**
- * Creates the handlers of `/openapi.json`, of the page `/docs` and of the files that the page loads. Unless the description is public,
- * it needs a token; the page of the viewer, which is the same for everyone, does not.
+ * Creates the handlers of `/openapi.json`, of the page `/docs` and of the files that the page loads. Unless the description is public, a
+ * request for it needs a token. The page of the viewer needs none, because it is the same for everyone.
  *
  * @throws ConfigError for a wrong operation, and when `paths` contains a path that the API describes itself
  */
@@ -41,7 +42,7 @@ export function serveDescription(
   if (options.viewer === true && !viewer)
     throw new ConfigError('openapi.viewer', 'install swagger-ui-dist, or leave the option out');
   const described = { ...api, redirectUri: viewer?.redirectUri };
-  // Also for a guarded description, because this checks `paths` at start.
+  // Made for a guarded description too, because this checks `paths` at start.
   const whole = describeApi(described, options);
   const contentFor = (render: RenderDescription): FindContent => {
     if (!isPublic) return createContentOfCallers(described, options, render);
@@ -53,9 +54,10 @@ export function serveDescription(
   const description = sendDescription('application/json; charset=utf-8', contentFor(JSON.stringify), (ctx) =>
     ctx.set('X-Content-Type-Options', 'nosniff'),
   );
+  const imageOrigins = imageOriginsOf(api);
   const page = viewer
     ? {
-        '/docs': { handler: sendViewer(() => viewer.page(whole)), isPublic: true },
+        '/docs': { handler: sendViewer(() => viewer.page(whole), imageOrigins), isPublic: true },
         ...viewerFiles(viewer, whole),
       }
     : {
@@ -63,14 +65,14 @@ export function serveDescription(
           handler: sendDescription(
             'text/html; charset=utf-8',
             contentFor((document) => docsPage(document, api)),
-            (ctx) => setPageHeaders(ctx),
+            (ctx) => setPageHeaders(ctx, { imageOrigins }),
           ),
           isPublic,
         },
         '/docs.css': {
           handler: sendDescription(
             'css',
-            compressible(() => STYLE),
+            compressible(() => styleOf(api)),
             (ctx) => setAssetHeaders(ctx, false),
           ),
           isPublic,
@@ -82,9 +84,13 @@ export function serveDescription(
 const send = createSend('no-cache');
 
 /** Swagger UI draws some of its icons from `data:` URLs, and calls the API and the token endpoint. */
-function sendViewer(read: () => string): Middleware {
+function sendViewer(read: () => string, imageOrigins: readonly string[] = []): Middleware {
   return send('text/html; charset=utf-8', compressible(read), (ctx) => {
-    setPageHeaders(ctx, { scripts: ["'self'"], imageOrigins: ['data:'], connections: ["'self'"] });
+    setPageHeaders(ctx, {
+      scripts: ["'self'"],
+      imageOrigins: ['data:', ...imageOrigins],
+      connections: ["'self'"],
+    });
   });
 }
 
@@ -102,10 +108,10 @@ function sendFile(name: string, read: () => string): Middleware {
   return send(extname(name), compressible(read), (ctx) => setAssetHeaders(ctx, false));
 }
 
-// There is one for each set of permissions, in practice one for each role.
+// There is one description for each set of permissions, in practice one for each role.
 const MAX_CACHED = 32;
 
-/** Finds the description for a caller. Callers with the same permissions get the same one. */
+/** Finds the description for a caller. Callers with the same permissions get the same description. */
 function createContentOfCallers(
   described: DescribedApi,
   options: Description,

@@ -2,19 +2,19 @@ import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import type { Administration, AuditRecord } from 'koa-gatehouse';
 
-import { parseDuration, toDate, toMilliseconds } from '../../contracts/duration.ts';
-import type { Milliseconds } from '../../contracts/duration.ts';
+import { parseDuration, toDate, toSeconds } from '../../contracts/duration.ts';
+import type { Seconds } from '../../contracts/duration.ts';
 import { withSession } from '../session.ts';
 import { table } from '../table.ts';
 
 interface Filter {
-  readonly user?: string;
-  readonly client?: string;
+  readonly userId?: string;
+  readonly clientId?: string;
   readonly type?: readonly string[];
-  readonly since?: Milliseconds;
+  readonly since?: Seconds;
 }
 
-// The most that one read of the log returns.
+// The largest number of events that one read of the log returns.
 const PAGE = 200;
 
 /** `gatehouse audit list | export` */
@@ -45,8 +45,8 @@ export function addAuditCommands(program: Command): void {
 
 function withFilters(command: Command): Command {
   return command
-    .option('--user <user-id>', 'only those about a user')
-    .option('--client <client-id>', 'only those about a client')
+    .option('--user-id <id>', 'only those about a user')
+    .option('--client-id <id>', 'only those about a client')
     .option('--type <name...>', 'only those of a type, such as token_refused')
     .option('--since <time>', 'such as 2027-05-31, 2027-05-31T12:00Z, or "7 days" ago', past);
 }
@@ -58,7 +58,7 @@ const list = withSession(
       if (events.length === most) break;
       events.push(event);
     }
-    const rows = events.map((event) => [toDate(event.at / 1000).toISOString(), event.type, aboutText(event)]);
+    const rows = events.map((event) => [toDate(event.at).toISOString(), event.type, aboutText(event)]);
     return {
       json: { events: events.map(eventJson) },
       text: events.length === 0 ? 'No events.' : table(['Time (UTC)', 'Event', 'About'], rows, 'About'),
@@ -75,11 +75,11 @@ const exportEvents = withSession(async ({ administration }, filter: Filter) => {
 /** The stored events, newest first, read page by page. */
 async function* eventsOf(
   { audit }: Pick<Administration, 'audit'>,
-  { client: clientId, since = 0, type, user: userId }: Filter,
+  { clientId, since = 0, type, userId }: Filter,
 ): AsyncGenerator<AuditRecord> {
   const filter = { clientId, userId, types: type as readonly AuditRecord['type'][] | undefined, limit: PAGE };
   for (let before: AuditRecord | undefined; ;) {
-    const page = await audit.list({ ...filter, before });
+    const page = await audit.list({ ...filter, after: before });
     for (const event of page) {
       if (event.at < since) return;
       yield event;
@@ -89,13 +89,13 @@ async function* eventsOf(
   }
 }
 
-/** With names and times as in all JSON of the command. */
+/** An event as JSON, with names and times as in all JSON of the command. */
 function eventJson({ at, id, type, ...about }: AuditRecord): Record<string, unknown> {
   const named = Object.entries(about).map(([name, value]) => [
     name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
     value as unknown,
   ]);
-  return { id, type, at: new Date(at).toISOString(), ...(Object.fromEntries(named) as object) };
+  return { id, type, at: toDate(at).toISOString(), ...(Object.fromEntries(named) as object) };
 }
 
 function aboutText(event: AuditRecord): string {
@@ -111,11 +111,11 @@ function limit(text: string): number {
   throw new InvalidArgumentError('Give a number from 1 to 10000; `audit export` has no limit.');
 }
 
-function past(text: string): Milliseconds {
+function past(text: string): Seconds {
   const ago = parseDuration(text);
-  if (ago !== undefined) return Date.now() - toMilliseconds(ago);
+  if (ago !== undefined) return toSeconds(Date.now()) - ago;
   const at = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d))?$/.test(text) ? Date.parse(text) : NaN;
-  if (!Number.isNaN(at)) return at;
+  if (!Number.isNaN(at)) return toSeconds(at);
   throw new InvalidArgumentError(
     "Give a date such as 2027-05-31, a time such as 2027-05-31T12:00Z, or how long ago, such as '7 days'.",
   );

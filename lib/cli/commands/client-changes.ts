@@ -7,7 +7,7 @@ import { clientJson } from '../report.ts';
 import { findClient, withSession } from '../session.ts';
 import { UsageError } from '../failure.ts';
 
-/** `gatehouse client disable | enable | revoke-tokens | delete` */
+/** `gatehouse client disable | enable | delete` */
 export function addClientChanges(client: Command): void {
   client
     .command('disable <client-id>')
@@ -21,15 +21,6 @@ export function addClientChanges(client: Command): void {
     .description('Enable a disabled client.')
     .addHelpText('after', '\nJSON: {"client": {...}}, as in `client show`')
     .action(changing('enable'));
-  client
-    .command('revoke-tokens <client-id>')
-    .summary('revoke all tokens of a client')
-    .description(
-      'Revoke all tokens of a client permanently, its own and those of its users. If a secret has leaked, replace it first, with `client secrets`.',
-    )
-    .option('--yes', 'do not ask')
-    .addHelpText('after', '\nJSON: {"revoked": "<client-id>"}')
-    .action(revokeTokens);
   client
     .command('delete <client-id>')
     .summary('delete a client')
@@ -48,16 +39,6 @@ function changing(change: 'disable' | 'enable'): ReturnType<typeof withSession> 
     };
   });
 }
-
-const revokeTokens = withSession(async (session, options: { yes?: boolean }, id: string) => {
-  const { name } = await findClient(session, id);
-  await confirm(`Revoke all tokens of "${name}" (${id})?`, options);
-  await session.administration.revoke({ client: id });
-  return {
-    json: { revoked: id },
-    text: `All tokens of "${name}" (${id}) are revoked. Running servers apply it within seconds.`,
-  };
-});
 
 const deleteClient = withSession(async (session, options: { yes?: boolean }, id: string) => {
   const { clients } = session.administration;
@@ -96,7 +77,7 @@ const setLogo = withSession(
   },
 );
 
-// In bytes. Reading a device or a huge file by mistake ends here.
+// In bytes, so that a device or a huge file is not read by mistake.
 const LARGEST_FILE = 1024 * 1024;
 
 async function readPicture(file: string): Promise<Uint8Array> {

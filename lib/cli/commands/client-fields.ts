@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Client, ClientFields, ClientGrantType, ClientTypes } from 'koa-gatehouse';
+import type { Client, ClientFields } from 'koa-gatehouse';
+import type { ClientGrantType } from 'koa-gatehouse/types';
 
 import { clientFieldsOf, clientKindsOf } from '../../features/known.ts';
 import { changedLifetimes, lifetimeOptions, repeated } from '../arguments.ts';
@@ -25,7 +26,7 @@ interface CreateOptions extends LifetimeOptions, KeyOptions {
   readonly public?: true;
   readonly native?: true;
   readonly firstParty?: true;
-  readonly owner?: string;
+  readonly ownerId?: string;
   readonly scope?: readonly string[];
   readonly role?: readonly string[];
   readonly permission?: readonly string[];
@@ -56,7 +57,7 @@ export function addClientCreate(client: Command): void {
     .option('--public', 'public client, such as a browser app or a command line, without a secret')
     .option('--native', 'installed app: a public client whose loopback redirect URIs match on any port')
     .option('--first-party', 'app of the platform itself: users are not asked for consent')
-    .option('--owner <user-id>', 'the user who owns it')
+    .option('--owner-id <user-id>', 'the user who owns it')
     .option('--scope <name>', 'a scope that it may request; can be repeated (default: all)', repeated)
     .option('--role <name>', 'for client_credentials; can be repeated', repeated)
     .option('--permission <name>', 'for client_credentials; can be repeated', repeated)
@@ -85,7 +86,7 @@ const create = withSession(async ({ administration, names }, options: CreateOpti
     confidential: !options.public && !options.native,
     native: options.native ?? false,
     firstParty: options.firstParty ?? false,
-    ownerId: options.owner,
+    ownerId: options.ownerId,
     scopes: options.scope,
     roles: options.role ?? [],
     permissions: options.permission ?? [],
@@ -111,7 +112,7 @@ interface UpdateOptions extends LifetimeOptions, KeyOptions {
   readonly verified?: boolean;
   readonly redirectUri?: readonly string[];
   readonly firstParty?: boolean;
-  readonly owner?: string | false;
+  readonly ownerId?: string | false;
   readonly scope?: readonly string[];
   readonly allScopes?: true;
   readonly serverLifetimes?: true;
@@ -133,8 +134,8 @@ export function addClientUpdate(client: Command): void {
     .option('--redirect-uri <uri>', 'replaces all existing ones; can be repeated', repeated)
     .option('--first-party', 'users are not asked for consent')
     .option('--no-first-party', 'users are asked for consent')
-    .option('--owner <user-id>')
-    .option('--no-owner', 'remove the owner')
+    .option('--owner-id <user-id>')
+    .option('--no-owner-id', 'remove the owner')
     .option('--scope <name>', 'replaces all existing ones; can be repeated', repeated)
     .option('--all-scopes', 'it may request every scope')
     .addOption(
@@ -177,8 +178,8 @@ function isChange(options: UpdateOptions): boolean {
   return Object.values(options).some((value) => value !== undefined);
 }
 
-function toChanges(options: UpdateOptions, before: Client): ClientTypes.ClientChanges {
-  const { allScopes, clientUri, firstParty, name, owner } = options;
+function toChanges(options: UpdateOptions, before: Client): Partial<Omit<ClientFields, 'grantType'>> {
+  const { allScopes, clientUri, firstParty, name, ownerId } = options;
   const { redirectUri, scope, serverLifetimes, verified } = options;
   const lifetimes = changedLifetimes(options, serverLifetimes ? {} : before.lifetimes);
   return {
@@ -188,7 +189,7 @@ function toChanges(options: UpdateOptions, before: Client): ClientTypes.ClientCh
     ...(redirectUri === undefined ? {} : { redirectUris: redirectUri }),
     ...furtherOf(options),
     ...(firstParty === undefined ? {} : { firstParty }),
-    ...(owner === undefined ? {} : { ownerId: owner === false ? undefined : owner }),
+    ...(ownerId === undefined ? {} : { ownerId: ownerId === false ? undefined : ownerId }),
     ...(scope === undefined && !allScopes ? {} : { scopes: allScopes ? undefined : scope }),
     ...(lifetimes === undefined && !serverLifetimes ? {} : { lifetimes: lifetimes ?? {} }),
   };
@@ -205,13 +206,13 @@ function furtherOptions(ofLists = ''): Option[] {
   });
 }
 
-/** Such as `background-uri`; of a list, the name of one. */
+/** The name of an option, such as `background-uri`; for a list, in the singular. */
 function flagOf(column: string, isList: boolean): string {
   const flag = column.replaceAll('_', '-');
   return isList ? flag.replace(/s$/, '') : flag;
 }
 
-/** The given values of these fields. `false`: none. */
+/** The given values of these fields; the option value `false` removes a value. */
 function furtherOf(options: object): Partial<ClientFields> {
   const given = options as Readonly<Record<string, string | readonly string[] | false | undefined>>;
   return Object.fromEntries(

@@ -8,7 +8,7 @@ import { table } from '../table.ts';
 
 interface Options {
   readonly search?: string;
-  readonly owner?: string;
+  readonly ownerId?: string;
   readonly after?: string;
   readonly limit: number;
 }
@@ -20,17 +20,17 @@ export function addClientList(client: Command): void {
     .summary('list clients by name')
     .description('List clients by name, a page at a time.')
     .option('--search <text>', 'what the name, or a word in it, begins with; or a client id')
-    .option('--owner <user-id>', 'clients of this owner')
+    .option('--owner-id <user-id>', 'clients of this owner')
     .option('--limit <number>', 'how many at most, 1 to 200', limit, 50)
     .option('--after <client-id>', 'the page after this client')
     .addHelpText('after', '\nJSON: {"clients": [{...}], "next": "<client-id for --after>" | null}')
     .action(list);
 }
 
-const list = withSession(async ({ administration }, { after, limit: most, owner, search }: Options) => {
-  const clients = await administration.clients.list({ after, limit: most, ownerId: owner, search });
+const list = withSession(async ({ administration }, { after, limit: most, ownerId, search }: Options) => {
+  const clients = await administration.clients.list({ after, limit: most, ownerId, search });
   const next = clients.length === most ? clients.at(-1)!.id : null;
-  // A column that says the same of every client is left out.
+  // A column that has the same value for every client is left out.
   const isUnregistered = clients.some(({ source }) => source !== 'manual');
   const rows = clients.map((client) => [
     client.id,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { Client, PermissionSource } from 'koa-gatehouse';
+import type { Client } from 'koa-gatehouse';
+import type { PermissionSource } from 'koa-gatehouse/types';
 
 import { repeated } from '../arguments.ts';
 import { findClient, withSession } from '../session.ts';
@@ -42,7 +43,7 @@ const permissions = withSession(async (session, options: Options, id: string) =>
         permissions: changed(current.permissions, add, remove),
       }))
     : await findClient(session, id);
-  const effective = session.names && [...session.names.gate.effective(client)];
+  const effective = session.names && [...session.names.gate.effectivePermissions(client)];
   return {
     json: {
       client_id: id,

@@ -1,6 +1,6 @@
+import type { NewSecret } from 'koa-gatehouse';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
-import type { ClientTypes } from 'koa-gatehouse';
 
 import { toSeconds } from '../../contracts/duration.ts';
 import type { Seconds } from '../../contracts/duration.ts';
@@ -32,7 +32,7 @@ export function addClientSecrets(client: Command): void {
     .summary('add a secret')
     .description('Add a secret; the others stay valid. It is shown only once.')
     .option('--label <text>', 'a label, such as "production, May"', '')
-    .option('--expires <date>', 'such as 2027-05-31 or 2027-05-31T12:00Z (default: never)', futureTime)
+    .option('--expires-at <time>', 'such as 2027-05-31 or 2027-05-31T12:00Z (default: never)', futureTime)
     .addHelpText('after', '\nJSON: {"client_id", "client_secret": "...", "secret": {...}}')
     .action(add);
   secrets
@@ -62,10 +62,10 @@ const list = withSession(async ({ administration }, _options: object, id: string
 });
 
 const add = withSession(
-  async ({ administration }, { expires, label }: { expires?: Seconds; label: string }, id: string) => {
+  async ({ administration }, { expiresAt, label }: { expiresAt?: Seconds; label: string }, id: string) => {
     const secret = await administration.clients.addSecret(id, {
       label,
-      ...(expires === undefined ? {} : { expiresAt: expires }),
+      ...(expiresAt !== undefined && { expiresAt }),
     });
     return newSecret(id, secret);
   },
@@ -75,7 +75,7 @@ const deleteSecret = withSession(
   async ({ administration }, options: { yes?: boolean }, id: string, secretId: string) => {
     const secret = (await administration.clients.secrets(id)).find((one) => one.id === secretId);
     if (!secret) {
-      // An earlier call may have deleted it, and have failed because it was not known whether that lasts.
+      // An earlier call may have deleted the secret, and then failed because it was not known whether the deletion lasts.
       await administration.clients.deleteSecret(id, secretId);
       throw new UsageError(
         `The client ${id} has no secret ${secretId}; see \`gatehouse client secrets ${id}\`.`,
@@ -102,7 +102,7 @@ const rotate = withSession(
   },
 );
 
-function newSecret(id: string, secret: ClientTypes.NewSecret): Report {
+function newSecret(id: string, secret: NewSecret): Report {
   return {
     json: { client_id: id, client_secret: secret.value, secret: secretJson(secret) },
     text: newSecretText(id, secret.value),

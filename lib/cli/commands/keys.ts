@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Administration, SigningKey } from 'koa-gatehouse';
+import type { Administration } from 'koa-gatehouse';
+import type { SigningKey } from 'koa-gatehouse/types';
 
 import type { Seconds } from '../../contracts/duration.ts';
 import { keyJson, timeText } from '../report.ts';
@@ -9,12 +10,12 @@ import { withSession } from '../session.ts';
 import { table } from '../table.ts';
 import { confirm } from '../terminal.ts';
 
-type Rotation = NonNullable<Parameters<Administration['keys']['rotate']>[0]>;
+type Rotation = NonNullable<Parameters<Administration['signingKeys']['rotate']>[0]>;
 
-/** `gatehouse keys list`, `rotate`, `encrypt`, `revoke` */
+/** `gatehouse signing-keys list`, `rotate`, `encrypt`, `revoke` */
 export function addKeysCommands(program: Command): void {
   const keys = program
-    .command('keys')
+    .command('signing-keys')
     .helpCommand(false)
     .summary('list, rotate, encrypt and revoke the keys of the servers')
     .description(
@@ -54,7 +55,7 @@ export function addKeysCommands(program: Command): void {
         .default(31_536_000, '1 year'),
     )
     .addOption(algorithmOption())
-    .addHelpText('after', '\nJSON: {"key": {...}, "notes": []}, a key as in `keys list`')
+    .addHelpText('after', '\nJSON: {"key": {...}, "notes": []}, a key as in `signing-keys list`')
     .action(rotate);
   keys
     .command('encrypt')
@@ -74,7 +75,7 @@ export function addKeysCommands(program: Command): void {
     .option('--yes', 'do not ask')
     .addHelpText(
       'after',
-      '\nJSON: {"key": {...}, "revoked": ["<key-id>"], "notes": []}, a key as in `keys list`',
+      '\nJSON: {"key": {...}, "revoked": ["<key-id>"], "notes": []}, a key as in `signing-keys list`',
     )
     .action(revoke);
 }
@@ -87,7 +88,7 @@ function algorithmOption(): Option {
 }
 
 const list = withSession(async ({ administration }) => {
-  const keys = await administration.keys.list();
+  const keys = await administration.signingKeys.list();
   return {
     json: { keys: keys.map(keyJson) },
     text:
@@ -96,7 +97,7 @@ const list = withSession(async ({ administration }) => {
 });
 
 const rotate = withSession(async ({ administration }, options: Rotation & { after: Seconds }) => {
-  const key = await administration.keys.rotate(options);
+  const key = await administration.signingKeys.rotate(options);
   const notes = [
     ...(key.status === 'next' ? [`It signs in ${options.after} s, when every server knows it.`] : []),
     encryptionNote(),
@@ -111,7 +112,7 @@ function encryptionNote(): string {
 }
 
 const encrypt = withSession(async ({ administration }) => {
-  const encrypted = await administration.keys.encrypt();
+  const encrypted = await administration.signingKeys.encrypt();
   return {
     json: { encrypted },
     text: `Encrypted ${encrypted} keys. A server needs no other secrets.keyEncryptionKey than the first any more; \`gatehouse doctor\` checks it.`,
@@ -124,7 +125,7 @@ const revoke = withSession(
     { yes = false, ...options }: Pick<Rotation, 'algorithm'> & { yes?: boolean },
   ) => {
     await confirm('End all keys, and with them all access tokens and logins?', { yes });
-    const { key, revoked } = await administration.keys.revoke(options);
+    const { key, revoked } = await administration.signingKeys.revoke(options);
     return {
       json: { key: keyJson(key), revoked },
       text: `Revoked ${revoked.length} keys. The new signing key:\n${toTable([key])}`,

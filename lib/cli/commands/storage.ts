@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Administration, Finding } from 'koa-gatehouse';
 
 import { print } from '../report.ts';
-import { requireDatabase, withSession } from '../session.ts';
-import type { GlobalOptions } from '../session.ts';
+import { findClient, requireDatabase, withSession } from '../session.ts';
+import type { GlobalOptions, Session } from '../session.ts';
 import { confirm, formatCount, INTERRUPTED, interruptible } from '../terminal.ts';
 import { wrap } from '../table.ts';
 import { UsageError } from '../failure.ts';
@@ -44,7 +44,8 @@ export function addMigrate(program: Command): void {
         async ({ storage }) => {
           const migrated = await storage.pendingMigrations();
           await storage.migrate();
-          // An earlier run may have migrated and failed. Not in `migrate()`, with which servers start without the standby too.
+          // An earlier run may have migrated and then failed. This is not part of `migrate()`, because servers have to start even without
+          // the standby.
           if (migrated.length === 0) await storage.confirm();
           const text =
             migrated.length === 0 ? 'The database is up to date.' : `Migrated: ${migrated.join(', ')}`;
@@ -102,7 +103,7 @@ const CHECKED = {
 
 const examine = withSession(
   async ({ administration }, { issuer }: DoctorOptions) => {
-    const findings = await administration.check(issuer === undefined ? {} : { issuer });
+    const findings = await administration.doctor(issuer === undefined ? {} : { issuer });
     const errors = findings.filter(({ severity }) => severity === 'error').length;
     const warnings = findings.length - errors;
     return {
@@ -131,11 +132,11 @@ function counted(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
-type Target = Extract<Parameters<Administration['revoke']>[0], { all: true } | { user: string }>;
-
 interface RevokeOptions {
   readonly all?: true;
-  readonly user?: string;
+  readonly userId?: string;
+  readonly clientId?: string;
+  readonly grantId?: string;
   readonly yes?: boolean;
 }
 
@@ -143,30 +144,45 @@ interface RevokeOptions {
 export function addRevoke(program: Command): void {
   program
     .command('revoke')
-    .summary('revoke all tokens, or those of a user')
+    .summary('revoke the tokens of a user, a client or a grant, or all')
     .description(
-      'Revoke tokens permanently. After a backup was restored, use --all: it also revokes the tokens that were issued after the backup, and those whose revocation is not in the backup. For one client, see `client revoke-tokens`.',
+      'Revoke tokens permanently. After a backup was restored, use --all: it also revokes the tokens that were issued after the backup, and those whose revocation is not in the backup. If a secret has leaked, replace it first, with `client secrets`.',
     )
     .option('--all', 'all tokens, logins and authorizations; remembered consents are deleted')
-    .option('--user <user-id>', 'all tokens and logins of a user')
+    .option('--user-id <id>', 'all tokens and logins of a user')
+    .option('--client-id <id>', 'all tokens of a client, its own and those of its users')
+    .option('--grant-id <id>', 'all tokens of a grant')
     .option('--yes', 'do not ask')
-    .addHelpText('after', '\nJSON: {"revoked": {"all": true} | {"user": "<user-id>"}}')
+    .addHelpText(
+      'after',
+      '\nJSON: {"revoked": {"all": true} | {"user_id": "..."} | {"client_id": "..."} | {"grant_id": "..."}}',
+    )
     .action(revoke);
 }
 
-const revoke = withSession(async ({ administration }, { yes = false, ...given }: RevokeOptions) => {
-  const target = targetOf(given);
-  const what =
-    'all' in target
-      ? 'all tokens, logins, authorizations and remembered consents'
-      : `all tokens and logins of the user ${target.user}`;
+const revoke = withSession(async (session, { yes = false, ...given }: RevokeOptions) => {
+  const [revoked, target, what] = await targetOf(session, given);
   await confirm(`Revoke ${what}?`, { yes });
-  await administration.revoke(target);
-  return { json: { revoked: target }, text: `Revoked: ${what}. Running servers apply it within seconds.` };
+  await session.administration.revoke(target);
+  return { json: { revoked }, text: `Revoked: ${what}. Running servers apply it within seconds.` };
 });
 
-function targetOf({ all, user }: RevokeOptions): Target {
-  if (all && user === undefined) return { all };
-  if (!all && user) return { user };
-  throw new UsageError('Give --all, or --user with the id of a user.');
+type Target = Parameters<Administration['revoke']>[0];
+
+/** What to revoke: as JSON, for the administration and in words. @throws ClientNotFoundError when there is no such client */
+async function targetOf(
+  session: Session,
+  { all, clientId, grantId, userId }: RevokeOptions,
+): Promise<readonly [json: object, target: Target, words: string]> {
+  const given = [all, clientId, grantId, userId].filter((value) => value !== undefined);
+  if (given.length !== 1 || given[0] === '')
+    throw new UsageError('Give one of --all, --user-id, --client-id and --grant-id.');
+  if (userId !== undefined)
+    return [{ user_id: userId }, { userId }, `all tokens and logins of the user ${userId}`];
+  if (grantId !== undefined)
+    return [{ grant_id: grantId }, { grantId }, `all tokens of the grant ${grantId}`];
+  if (clientId === undefined)
+    return [{ all: true }, { all: true }, 'all tokens, logins, authorizations and remembered consents'];
+  const { name } = await findClient(session, clientId);
+  return [{ client_id: clientId }, { clientId }, `all tokens of "${name}" (${clientId})`];
 }

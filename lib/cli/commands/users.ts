@@ -3,27 +3,25 @@ import type { Command } from 'commander';
 import { withSession } from '../session.ts';
 import { confirm, INTERRUPTED, interruptible } from '../terminal.ts';
 
-/** `gatehouse user export | erase` */
+/** `gatehouse user-data export | erase` */
 export function addUserCommands(program: Command): void {
-  const user = program
-    .command('user')
+  const userData = program
+    .command('user-data')
     .helpCommand(false)
     .summary('export or erase what is stored of a user')
     .description(
       'Export or erase what is stored of a user, for data protection. The user table of your app is not touched.',
     );
-  user
+  userData
     .command('export <user-id>')
     .summary('print all that is stored, as JSON')
-    .description(
-      'Print all that is stored of a user, as one JSON document. Times are in seconds since 1970, those of events in milliseconds.',
-    )
+    .description('Print all that is stored of a user, as one JSON document. Times are in seconds since 1970.')
     .addHelpText(
       'after',
       '\nJSON: {"userId", "assignment", "sessions", "consents", "grants", "apps", "audit"}, and what features have stored',
     )
     .action(exportUser);
-  user
+  userData
     .command('erase <user-id>')
     .summary('end all access, and delete what is stored')
     .description(

@@ -32,7 +32,7 @@ export function compoundStatement(steps: readonly Step[]): {
   return { sql, values: steps.flatMap(({ values }) => values) };
 }
 
-// Of the statement before it.
+// A condition on the result of the statement before it.
 const IS_MET = { change: 'row_count() > 0', row: 'found_rows() > 0' } as const;
 
 /** The row that the last query among the steps has found, or an empty one; `undefined` when the steps were undone. */

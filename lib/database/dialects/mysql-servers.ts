@@ -49,7 +49,7 @@ function requireWritable({ read_only: readOnly }: ServerIdentity): void {
   throw new CodedError('ER_OPTION_PREVENTS_STATEMENT', 'the server only allows reads');
 }
 
-/** A server that was built without something has no variables of it. */
+/** A server that was built without a component does not know the variables of that component. */
 export async function unlessUnknown<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
     return await asking;

@@ -3,7 +3,7 @@ import type { StorageCache } from '../../contracts/index.ts';
 import { StorageError } from '../../errors.ts';
 import type { Condition, Dialect, ExpiredRows, RemovableRows } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
-import type { Integer } from '../column-values.ts';
+import type { Integer } from '../rows.ts';
 import { mysqlServers, unlessUnknown } from './mysql-servers.ts';
 import { statementsBy } from './server-statements.ts';
 import { selectExpired, selectKeys } from './standard-sql.ts';
@@ -12,15 +12,15 @@ import { selectExpired, selectKeys } from './standard-sql.ts';
 // the collation that respects both; each server reads only its own kind of comment.
 const EXACT = 'character set utf8mb4 collate /*M!100200 utf8mb4_nopad_bin */ /*!80017 utf8mb4_0900_bin */';
 
-// MariaDB's time limit is that of the statement alone: it changes nothing of a connection that a host uses too, and a proxy passes it on.
-// These take none.
+// On MariaDB, the time limit is part of the statement: it does not change a connection that a host uses too, and a proxy passes it on.
+// These statements take no limit.
 const UNLIMITED = /^(commit|rollback|prepare|deallocate)/;
 
 /**
  * MariaDB and MySQL.
  *
- * Concurrent callers are decided by conditional changes and by `select ... for update`: in InnoDB these wait for each other
- * and read committed rows, also at REPEATABLE READ, where a plain `select` reads an older snapshot.
+ * Conditional changes and `select ... for update` decide between concurrent callers: in InnoDB they wait for each other and read
+ * committed rows, also at REPEATABLE READ, where a plain `select` reads an older snapshot.
  */
 export function mysqlDialect(): Dialect {
   const servers = mysqlServers();
@@ -51,7 +51,8 @@ export function mysqlDialect(): Dialect {
       counter: 'bigint default 0',
       sequence: 'bigint auto_increment',
     },
-    // Only what an index begins with is numbered. No unique one: on a cluster whose members count alike, no end fails.
+    // The server numbers a column only when an index begins with it. The index is not unique, so that no end fails on a cluster whose
+    // members count alike.
     keys: (key, sequence) => [
       `primary key (${key})`,
       ...(sequence === undefined ? [] : [`index (${sequence})`]),
@@ -121,9 +122,9 @@ async function readCache(statements: Statements): Promise<StorageCache | undefin
 }
 
 /**
- * In two steps, because a replica that repeats statements might remove other rows by a condition with a limit. Others may have removed
- * all that was found, and 0 means that nothing is left: so it looks again, with a lock, which waits for a removal and finds current
- * rows in any transaction.
+ * Works in two steps, because a replica that repeats a statement might remove other rows by a condition with a limit. Another node may
+ * have removed all rows that were found. Since 0 means that nothing is left, the query is then repeated. Its lock waits for a removal
+ * under way and finds current rows in any transaction.
  */
 async function deleteSome(statements: Statements, rows: RemovableRows, limit: number): Promise<number> {
   const isStill = { sql: `and ${rows.condition}`, values: rows.values };
@@ -135,7 +136,7 @@ async function deleteSome(statements: Statements, rows: RemovableRows, limit: nu
   }
 }
 
-/** Inside a transaction. By the index, because of a small table the server may read and lock all rows. */
+/** Runs inside a transaction. The query names the index, because the server may read and lock all rows of a small table. */
 async function deleteExpired(
   statements: Statements,
   rows: ExpiredRows,
@@ -154,8 +155,8 @@ async function deleteExpired(
 type KeyRow = Readonly<Record<string, Value>>;
 
 /**
- * Deletes rows that were found, if they still meet a condition. Ordered by the key and with a limit, because for the keys alone the
- * server may read and lock a table of a thousand rows, and wait for each that is locked.
+ * Deletes rows that were found, if they still meet a condition. The statement has an order by the key and a limit, because for the keys
+ * alone the server may read and lock a whole table of a thousand rows, and wait for each locked row.
  */
 async function deleteFound(
   statements: Statements,
@@ -185,7 +186,7 @@ function newValue(
   return `if(${condition}, values(${column}), ${table}.${column})`;
 }
 
-/** Without row values, by which MariaDB and MySQL find no range of an index. */
+/** Uses no row values, because MariaDB and MySQL find no range of an index by them. */
 function rowsAfter([column, ...columns]: readonly string[], [value, ...values]: readonly Value[]): Condition {
   if (columns.length === 0) return { sql: `${column} > ?`, values: [value!] };
   const rest = rowsAfter(columns, values);
@@ -204,9 +205,9 @@ function withLiterals(sql: string, values: readonly Value[]): string {
 /**
  * A value as SQL.
  *
- * mysql2 escapes with backslashes, which are plain characters in the mode NO_BACKSLASH_ESCAPES: a quote in a value would end
- * the string there (SQL injection). Hexadecimal digits are safe in every mode and character set. Prepared statements would be
- * too, but MySQL refuses the `limit` values that mysql2 sends with them, and they are no faster.
+ * mysql2 escapes with backslashes, which are plain characters in the mode NO_BACKSLASH_ESCAPES: a quote in a value would end the string
+ * there (SQL injection). Hexadecimal digits are safe in every mode and character set. Prepared statements would be safe too, but MySQL
+ * refuses the `limit` values that mysql2 sends with them, and they are no faster.
  */
 function toLiteral(value: Value): string {
   if (value === null) return 'null';

@@ -1,8 +1,8 @@
-import type { SqlAnswer, SqlConnection } from '../port.ts';
+import type { SqlResult, SqlConnection } from '../port.ts';
 import type { Statements, Value } from '../statements.ts';
 
 /** Sends a statement of this package by the port, in the form that the database wants. */
-export type Send = (connection: SqlConnection, sql: string, values: readonly Value[]) => Promise<SqlAnswer>;
+export type Send = (connection: SqlConnection, sql: string, values: readonly Value[]) => Promise<SqlResult>;
 
 /** The statements of a connection. */
 export function statementsBy(send: Send): (connection: SqlConnection) => Statements {

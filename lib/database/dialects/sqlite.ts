@@ -3,8 +3,8 @@ import { standardSql } from './standard-sql.ts';
 import type { Value } from '../statements.ts';
 
 /**
- * SQLite. Concurrent callers are decided by its only write lock: `database.ts` waits asynchronously and tries again, because drivers
- * block the thread while SQLite waits.
+ * SQLite. Its single write lock decides between concurrent callers: `create-database.ts` waits asynchronously and tries again, because
+ * drivers block the thread while SQLite waits.
  */
 export function sqliteDialect(): Dialect {
   const stable = new Map<string, string>();
@@ -26,10 +26,11 @@ export function sqliteDialect(): Dialect {
       counter: 'integer default 0',
       sequence: 'integer primary key autoincrement',
     },
-    // Only a primary key is numbered.
+    // SQLite numbers only a primary key.
     keys: (key, sequence) => [`${sequence === undefined ? 'primary key' : 'unique'} (${key})`],
     clock: 'null',
-    // A deferred transaction takes the write lock at its first write, which fails when another one has written since its read.
+    // A deferred transaction takes the write lock at its first write, which fails when another transaction has written since the first
+    // one read.
     begin: 'begin immediate',
     forUpdate: '',
     canChangeInQueries: false,

@@ -1,6 +1,6 @@
 import type { AssignmentStore } from '../../contracts/index.ts';
 import type { Database } from '../database.ts';
-import { toStrings } from '../column-values.ts';
+import { toStrings } from '../rows.ts';
 
 /** Role assignments: roles and permissions of users. */
 export function assignmentStore(database: Database): AssignmentStore {

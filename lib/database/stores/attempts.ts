@@ -8,7 +8,7 @@ import type {
 } from '../../contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
-import type { Integer } from '../column-values.ts';
+import type { Integer } from '../rows.ts';
 import { SEQUENCE } from './revocations.ts';
 
 /** Counted attempts, such as logins with a wrong password, and counted requests to an API. */
@@ -28,7 +28,7 @@ export function attemptStore(database: Database): AttemptStore {
         const rows = await database.all<AttemptRow>(findAll(given.length), idsOf(given));
         const full = fullCounter(given, rows, window.now);
         if (full) return { full };
-        // The one that was full was given back, pruned, or its window ended since the write: try again.
+        // Since the write, the full counter was given back or pruned, or its window has ended: try again.
       }
     },
     async reserve({ id, limit }, { amount, ...window }) {
@@ -91,7 +91,7 @@ const countAtOnce: AttemptCount = async (database, counters, { now, expiresAt })
 const countInTurn: AttemptCount = async (database, counters, { now, expiresAt }) => {
   const places = counters.map(() => '(?, 1, ?)').join(', ');
   const isWithin = counters.map(() => `and (select attempts from gatehouse_attempts where id = ?) <= ?`);
-  const row = await database.inTurn<{ sequence: Integer }>([
+  const row = await database.runSteps<{ sequence: Integer }>([
     {
       sql: `insert into gatehouse_attempts (id, attempts, expires_at) values ${places} ${ADD}`,
       values: [...counters.flatMap(({ id }) => [id, expiresAt]), now, now],
@@ -113,7 +113,10 @@ type Release = (
   reset?: readonly string[],
 ) => Promise<void>;
 
-/** In the order in which attempts lock the rows, and each by its key: for a list of ids PostgreSQL may read the whole table. */
+/**
+ * Changes the rows in the order in which attempts lock them, and finds each by its key: for a list of ids PostgreSQL may read the whole
+ * table.
+ */
 const releaseAtOnce: Release = async (statements, ids, reset = []) => {
   const amounts = new Map([...ids.map((id) => [id, 1] as const), ...reset.map((id) => [id, ALL] as const)]);
   const given = [...amounts].toSorted(([a], [b]) => (a < b ? -1 : 1));
@@ -146,8 +149,8 @@ const reserveAtOnce: Reserve = async (database, id, { amount, limit, now, expire
 };
 
 /**
- * For databases whose inserts neither return the row nor show whether it existed. Each change names the end of the window that
- * was read, because after a change alone it would not be known in which window the attempts were counted.
+ * For databases whose inserts neither return the row nor show whether it existed. Each change names the end of the window that was read,
+ * because otherwise it would not be known in which window the attempts were counted.
  */
 function reserveInSteps({ dialect }: Database): Reserve {
   const open = `

@@ -1,8 +1,9 @@
+import { toMilliseconds, toSeconds } from '../../contracts/duration.ts';
 import type { AuditQuery, AuditRecord, AuditStore, Seconds } from '../../contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Value } from '../statements.ts';
-import { isStorable, toPayload } from '../column-values.ts';
-import type { Integer } from '../column-values.ts';
+import { isStorable, toPayload } from '../rows.ts';
+import type { Integer } from '../rows.ts';
 
 // Rows of one insert, a power of two. With seven values each, they are far below the 32766 values that SQLite allows.
 const ROWS = 256;
@@ -50,8 +51,8 @@ export function auditStore(database: Database): AuditStore {
     },
     async countByDay({ clientId, most, since, type }) {
       if (!isStorable(clientId)) return [];
-      const rows = await database.all<DayRow>(COUNT_BY_DAY, [clientId, type, since, most]);
-      return rows.map(({ count, day }) => ({ day: Number(day), count: Number(count) }));
+      const rows = await database.all<DayRow>(COUNT_BY_DAY, [clientId, type, toMilliseconds(since), most]);
+      return rows.map(({ count, day }) => ({ day: toSeconds(Number(day)), count: Number(count) }));
     },
   };
 }
@@ -70,7 +71,7 @@ interface FieldsWithColumns extends Pick<AuditRecord, 'id' | 'at' | 'type'> {
 
 function toRow(record: AuditRecord, expiresAt: Seconds): AuditValues {
   const { id, at, type, clientId, userId, ...payload }: FieldsWithColumns = record;
-  return [id, at, type, clientId ?? null, userId ?? null, JSON.stringify(payload), expiresAt];
+  return [id, toMilliseconds(at), type, clientId ?? null, userId ?? null, JSON.stringify(payload), expiresAt];
 }
 
 function byId(a: AuditRecord, b: AuditRecord): number {
@@ -79,9 +80,11 @@ function byId(a: AuditRecord, b: AuditRecord): number {
 }
 
 /** `false` when no record can match, such as for values that no row can have. */
-function canMatch({ clientId, userId, types, before }: AuditQuery): boolean {
-  const asked = [clientId, userId, before?.id].filter((value) => value !== undefined);
-  return types?.length !== 0 && asked.every(isStorable) && Number.isSafeInteger(before?.at ?? 0);
+function canMatch({ clientId, userId, types, after }: AuditQuery): boolean {
+  const asked = [clientId, userId, after?.id].filter((value) => value !== undefined);
+  return (
+    types?.length !== 0 && asked.every(isStorable) && Number.isSafeInteger(toMilliseconds(after?.at ?? 0))
+  );
 }
 
 interface AuditCondition {
@@ -90,10 +93,11 @@ interface AuditCondition {
 }
 
 function listStatement(query: AuditQuery): AuditCondition {
-  const { before, limit = 50 } = query;
+  const { after, limit = 50 } = query;
   // The condition `at <= ?` is redundant: the databases use it, and not the `or`, to find the start of the page in an index.
-  const onPage = before ? 'and at <= ? and (at < ? or id < ?)' : '';
-  const pageValues = before ? [before.at, before.at, before.id] : [];
+  const onPage = after ? 'and at <= ? and (at < ? or id < ?)' : '';
+  const at = after && toMilliseconds(after.at);
+  const pageValues = after ? [at!, at!, after.id] : [];
   const [first, ...others] = toConditions(query).map(({ sql, values }) => ({
     sql: `from gatehouse_audit where ${sql} ${onPage} ${NEWEST}`,
     values: [...values, ...pageValues, limit],
@@ -132,7 +136,7 @@ function toConditions({ clientId, userId, types }: AuditQuery): readonly AuditCo
   }));
 }
 
-// The days of the newest records, which are read from an index alone. `%` is that of integers in each database.
+// Counts the newest records by day; they are read from an index alone. `%` is the remainder of integers in each database.
 const COUNT_BY_DAY = `
   select day, count(*) as count from (
     select at - at % 86400000 as day from gatehouse_audit
@@ -156,7 +160,7 @@ export interface AuditRow {
 export function toRecord(row: AuditRow): AuditRecord {
   const record: unknown = {
     id: row.id,
-    at: Number(row.at),
+    at: toSeconds(Number(row.at)),
     type: row.type,
     ...(row.client_id === null ? {} : { clientId: row.client_id }),
     ...(row.user_id === null ? {} : { userId: row.user_id }),

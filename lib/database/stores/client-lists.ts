@@ -2,8 +2,8 @@ import { toSearched } from '../../contracts/client-search.ts';
 import type { Client, ClientQuery } from '../../contracts/index.ts';
 import type { Database } from '../database.ts';
 import { nameOfIndex } from '../create-table.ts';
-import { CLIENTS_AS_C } from './client-rows.ts';
-import { inList, isStorable } from '../column-values.ts';
+import { CLIENT_ROW_AS_C } from './client-rows.ts';
+import { inList, isStorable } from '../rows.ts';
 import type { Row } from '../rows.ts';
 
 /** Lists a page of clients in the order of an index, so that a page costs the same wherever it is in the list. */
@@ -21,7 +21,7 @@ async function listAll(
   const last = after === undefined ? START : await database.get<{ value: string }>(SORT_NAME, [after]);
   if (!last) return [];
   const rows = await readOrdered<Row>(database, {
-    select: { sql: CLIENTS_AS_C.columns, values: [] },
+    select: { sql: CLIENT_ROW_AS_C.columns, values: [] },
     table: 'gatehouse_clients',
     alias: 'c',
     order: 'sort_name',
@@ -30,14 +30,17 @@ async function listAll(
     limit,
     last: { value: last.value, id: after ?? '' },
   });
-  return rows.map(CLIENTS_AS_C.read);
+  return rows.map(CLIENT_ROW_AS_C.read);
 }
 
 const START = { value: '' };
 
 const SORT_NAME = 'select sort_name as value from gatehouse_clients where id = ?';
 
-/** First the client whose id the search is, then those with a name that it finds, from the word on that begins with it. */
+/**
+ * First the client whose id equals the search, then the clients with a word in their name that begins with it, ordered by the name from
+ * that word on.
+ */
 async function listFound(
   database: Database,
   { search = '', ownerId, after, limit = 50 }: ClientQuery,
@@ -62,7 +65,7 @@ async function listFound(
       last,
     });
     const found = rows.filter(({ value }) => value.startsWith(searched));
-    // A name has a row for each of its words, of which several may begin with the search.
+    // A name has a row for each of its words, and several words may begin with the search.
     ids.push(...found.filter(({ id, value, first }) => value === first && id !== exact).map(({ id }) => id));
     isMore = found.length === limit;
     last = rows.at(-1)!;
@@ -86,7 +89,7 @@ async function findPosition(
   return value?.startsWith(searched) ? { value, id } : undefined;
 }
 
-/** The clients in this order. Those that do not exist, or have another owner, are left out. */
+/** The clients with these ids, in this order. Clients that do not exist or have another owner are left out. */
 async function findAll(
   database: Database,
   ids: readonly string[],
@@ -95,10 +98,10 @@ async function findAll(
   if (ids.length === 0) return [];
   const { placeholders, values } = inList(ids);
   const rows = await database.all<Row>(
-    `select ${CLIENTS_AS_C.columns} from gatehouse_clients c where c.id in ${placeholders}`,
+    `select ${CLIENT_ROW_AS_C.columns} from gatehouse_clients c where c.id in ${placeholders}`,
     values,
   );
-  const found = new Map(rows.map(CLIENTS_AS_C.read).map((client) => [client.id, client]));
+  const found = new Map(rows.map(CLIENT_ROW_AS_C.read).map((client) => [client.id, client]));
   return ids
     .flatMap((id) => found.get(id) ?? [])
     .filter((client) => ownerId === undefined || client.ownerId === ownerId);
@@ -123,7 +126,7 @@ interface Ordered {
   readonly order: string;
   readonly id: string;
   readonly ownerId: string | undefined;
-  /** The rows that are read are those after it. */
+  /** The place after which rows are read. */
   readonly last: ListPosition;
   readonly limit: number;
 }
@@ -134,8 +137,8 @@ async function readOrdered<Found>(database: Database, asked: Ordered): Promise<r
   const index = [...(isOwned ? ['owner_id'] : []), order, id];
   const columns = index.map((column) => `${alias}.${column}`);
   const after = database.dialect.rowsAfter(columns, [...(isOwned ? [ownerId] : []), last.value, last.id]);
-  // The owner is bounded and not compared for equality, and the number is not bound: PostgreSQL would expect too few rows without
-  // statistics, or too many, and sort all instead of reading the index in its order.
+  // The owner has two bounds instead of a comparison for equality, and the limit is not a bound value: otherwise PostgreSQL, without
+  // statistics, would expect too few or too many rows, and sort all of them instead of reading the index in its order.
   return database.all<Found>(
     `select ${select.sql} from ${table} ${alias}${database.dialect.indexHint(nameOfIndex(table, index))}
      where ${after.sql}${isOwned ? ` and ${alias}.owner_id <= ?` : ''}

@@ -9,8 +9,8 @@ type NamedClient = Pick<Client, 'id' | 'name' | 'ownerId'>;
 type ClientNameRow = readonly [clientId: string, beginning: string, ownerId: string | null];
 
 /**
- * Makes the rows by which a client is searched those of its name and owner; runs inside the transaction that has inserted or changed
- * the client, so that another change of it waits. Rows that are right stay untouched.
+ * Writes the rows by which a client is searched, for its name and its owner. Runs inside the transaction that has inserted or changed the
+ * client, so that another change of the client waits. Rows that are right already stay untouched.
  */
 export async function writeNames(
   statements: Statements,
@@ -23,7 +23,7 @@ export async function writeNames(
   await insertRows(statements, dialect, rowsOf(client));
 }
 
-/** The owner of each beginning that is written of a client. */
+/** The stored beginnings of a client's name, each with its stored owner. */
 type Written = ReadonlyMap<string, string | null>;
 
 async function readNames(statements: Pick<Statements, 'all'>, id: string): Promise<Written> {
@@ -65,5 +65,5 @@ interface NameRow {
 
 const DELETE = 'delete from gatehouse_client_names where client_id = ?';
 
-// Of one client, because PostgreSQL keeps a plan for several that was made while the table was small, and reads all of it.
+// A query for one client only: for several clients, PostgreSQL keeps a plan from when the table was small, and reads the whole table.
 const READ = 'select beginning, owner_id from gatehouse_client_names where client_id = ?';

@@ -1,11 +1,10 @@
-import type { Client, ClientSecret, FurtherClientFields, StoredClient } from '../../contracts/index.ts';
+import type { Client, StoredSecret, FurtherClientFields, StoredClient } from '../../contracts/index.ts';
 import { FEATURE_CLIENT_FIELDS } from '../../features/tables.ts';
-import type { Integer } from '../column-values.ts';
+import type { Column, Integer, Row, RowMapping } from '../rows.ts';
 import { flag, integer, json, mapRows, optional, text } from '../rows.ts';
-import type { Column, Row, RowMapping } from '../rows.ts';
 import { CORE_TABLES } from '../tables.ts';
 
-/** Of a client, what its source says of its default scopes is not stored. */
+/** A client without its default scopes, which come from its source and are not stored. */
 type ClientRow = Omit<Client, 'defaultScopes'>;
 
 // Their types are those that features declare.
@@ -16,11 +15,11 @@ const FURTHER = Object.fromEntries(
   ]),
 ) as object as { readonly [M in keyof FurtherClientFields]-?: Column<FurtherClientFields[M]> };
 
-export const CLIENTS: RowMapping<ClientRow> = mapRows<ClientRow>(CORE_TABLES.clients, {
+export const CLIENT_ROW: RowMapping<ClientRow> = mapRows<ClientRow>(CORE_TABLES.clients, {
   id: text('id'),
   name: text('name'),
   clientUri: optional(text('client_uri')),
-  logo: optional(text('logo')),
+  logoHash: optional(text('logo')),
   verified: flag('verified'),
   source: text('source'),
   grantType: text('grant_type'),
@@ -41,9 +40,9 @@ export const CLIENTS: RowMapping<ClientRow> = mapRows<ClientRow>(CORE_TABLES.cli
   updatedAt: integer('updated_at'),
 });
 
-export const CLIENTS_AS_C: Pick<RowMapping<ClientRow>, 'columns' | 'read'> = CLIENTS.of('c');
+export const CLIENT_ROW_AS_C: Pick<RowMapping<ClientRow>, 'columns' | 'read'> = CLIENT_ROW.of('c');
 
-export const SECRETS: RowMapping<ClientSecret> = mapRows<ClientSecret>(CORE_TABLES.clientSecrets, {
+export const SECRET_ROW: RowMapping<StoredSecret> = mapRows<StoredSecret>(CORE_TABLES.clientSecrets, {
   id: text('id'),
   hash: text('hash'),
   label: text('label'),
@@ -53,7 +52,10 @@ export const SECRETS: RowMapping<ClientSecret> = mapRows<ClientSecret>(CORE_TABL
   lastUsedAt: optional(integer('last_used_at')),
 });
 
-export const SECRETS_AS_S: Pick<RowMapping<ClientSecret>, 'columns' | 'read'> = SECRETS.of('s', 'secret_');
+export const SECRET_ROW_AS_S: Pick<RowMapping<StoredSecret>, 'columns' | 'read'> = SECRET_ROW.of(
+  's',
+  'secret_',
+);
 
 /** A client joined with one of its secrets, or with nulls when it has none. */
 export interface StoredClientRow extends Row {
@@ -66,16 +68,16 @@ export function toStoredClient(rows: readonly StoredClientRow[]): StoredClient |
   const [first] = rows;
   if (!first) return undefined;
   return {
-    client: CLIENTS_AS_C.read(first),
+    client: CLIENT_ROW_AS_C.read(first),
     secrets: rows
       .filter(({ secret_id: id }) => id !== null)
-      .map(SECRETS_AS_S.read)
+      .map(SECRET_ROW_AS_S.read)
       .toSorted(byAge),
     sequence: Math.max(Number(first.sequence), Number(first.all_sequence)),
   };
 }
 
 // Sorted here, because for an `order by` MariaDB creates a temporary table, which takes longer than the query.
-function byAge(a: ClientSecret, b: ClientSecret): number {
+function byAge(a: StoredSecret, b: StoredSecret): number {
   return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1);
 }

@@ -7,9 +7,9 @@ import type { Statements, Value } from '../statements.ts';
 import { deleteInBatches } from './batches.ts';
 import { listClients } from './client-lists.ts';
 import { writeNames } from './client-names.ts';
-import { CLIENTS, CLIENTS_AS_C, SECRETS, SECRETS_AS_S, toStoredClient } from './client-rows.ts';
+import { CLIENT_ROW, CLIENT_ROW_AS_C, SECRET_ROW, SECRET_ROW_AS_S, toStoredClient } from './client-rows.ts';
 import type { StoredClientRow } from './client-rows.ts';
-import { isStorable } from '../column-values.ts';
+import { isStorable } from '../rows.ts';
 import { TABLES } from '../tables.ts';
 import { writeAdmission } from './ends.ts';
 import type { WrittenEnds } from './ends.ts';
@@ -70,7 +70,7 @@ export function clientStore(database: Database, written: WrittenEnds): ClientSto
     async addSecret(clientId, secret) {
       return database.transaction(async (statements) => {
         const isFound = (await statements.run(LOCK, [clientId])) > 0;
-        if (isFound) await statements.run(ADD_SECRET, [...SECRETS.values(secret), clientId]);
+        if (isFound) await statements.run(ADD_SECRET, [...SECRET_ROW.values(secret), clientId]);
         return isFound;
       });
     },
@@ -119,12 +119,12 @@ export async function insertClient(
 ): Promise<void> {
   await statements.run(INSERT, toValues(client));
   await writeNames(statements, dialect, client);
-  for (const secret of secrets) await statements.run(ADD_SECRET, [...SECRETS.values(secret), client.id]);
+  for (const secret of secrets) await statements.run(ADD_SECRET, [...SECRET_ROW.values(secret), client.id]);
 }
 
 /** Deletes a client with its secrets; runs inside a transaction. Resolves to the number of clients. */
 export async function deleteClient(statements: Statements, id: string): Promise<number> {
-  // First, because a change that adds rows to those below has changed the client before.
+  // The client's row is deleted first, because a transaction that adds rows to the tables below has changed the client's row before that.
   const deleted = await statements.run('delete from gatehouse_clients where id = ?', [id]);
   await statements.run('delete from gatehouse_client_secrets where client_id = ?', [id]);
   await statements.run('delete from gatehouse_client_names where client_id = ?', [id]);
@@ -164,7 +164,7 @@ const LONGEST_REQUEST: Seconds = 86_400;
 const EXPIRE_END = "update gatehouse_revocations set expires_at = ? where kind = 'client' and value = ?";
 
 const FIND = `
-  select ${CLIENTS_AS_C.columns}, ${SECRETS_AS_S.columns}, e.sequence, a.sequence as all_sequence
+  select ${CLIENT_ROW_AS_C.columns}, ${SECRET_ROW_AS_S.columns}, e.sequence, a.sequence as all_sequence
   from gatehouse_clients c left join gatehouse_client_secrets s on s.client_id = c.id
     left join gatehouse_revocations e on e.kind = 'client' and e.value = c.id
     left join gatehouse_revocations a on a.kind = 'all' and a.value = ''
@@ -177,11 +177,11 @@ const LOCK_VERSION = `${LOCK} and updated_at = ?`;
 
 const SORT_NAME = 'sort_name';
 
-const INSERT = CLIENTS.insertWith(SORT_NAME);
+const INSERT = CLIENT_ROW.insertWith(SORT_NAME);
 
-/** Its values are all but the id, which is the last. */
+/** Its values are those of all columns but the id, and then the id. */
 const UPDATE = `
-  update gatehouse_clients set ${CLIENTS.names
+  update gatehouse_clients set ${CLIENT_ROW.names
     .slice(1)
     .map((name) => `${name} = ?`)
     .join(', ')}, ${SORT_NAME} = ?
@@ -194,10 +194,10 @@ const FIND_IMAGE = 'select logo_image as image from gatehouse_clients where id =
 
 /** The values of {@link INSERT}. */
 function toValues(client: Client): Value[] {
-  return [...CLIENTS.values(client), toSortName(client.name)];
+  return [...CLIENT_ROW.values(client), toSortName(client.name)];
 }
 
-const ADD_SECRET = SECRETS.insertWith('client_id');
+const ADD_SECRET = SECRET_ROW.insertWith('client_id');
 
 const DELETE_SECRET = 'delete from gatehouse_client_secrets where client_id = ? and id = ?';
 

@@ -24,7 +24,7 @@ export function consentStore(database: Database): ConsentStore {
       return row && CONSENTS.read(row);
     },
     async add(consent, sequence) {
-      // Most are the first of their user for the client, and one statement then does what takes a transaction of four.
+      // Most consents are the first of their user for the client. One statement then does what otherwise takes a transaction of four.
       if (await database.insertUnlessStored(INSERT, toInsertedValues(consent, sequence))) return;
       await database.transaction(async (statements) => add(statements, consent, sequence));
     },

@@ -11,8 +11,7 @@ import type {
   StoredChange,
   WrittenEnd,
 } from '../../contracts/index.ts';
-import { inList } from '../column-values.ts';
-import { integer, mapRows, optional, text } from '../rows.ts';
+import { inList, integer, mapRows, optional, text } from '../rows.ts';
 import type { Row } from '../rows.ts';
 import type { Statements } from '../statements.ts';
 import type { Database } from '../database.ts';
@@ -21,7 +20,7 @@ import { CORE_TABLES } from '../tables.ts';
 
 /** The ends that this process writes. */
 export interface WrittenEnds {
-  /** Calls those that listen. Call it after the transaction. */
+  /** Calls the listeners. Call it after the transaction. */
   emit(this: void, kind: WrittenEnd['kind'], change?: StoredChange): void;
   /** Whether this process has a reader of a kind. Other processes may have others. */
   hasReader(this: void, kind: EndKind): boolean;
@@ -34,7 +33,7 @@ export function endStore(database: Database): { readonly store: EndStore; readon
   const { dialect } = database;
   const register = `insert into gatehouse_end_readers (kind, name, until) values (?, ?, ?)
     ${dialect.onConflict({ table: 'gatehouse_end_readers', key: ['kind', 'name'], replace: ['until'] })}`;
-  // In this order also where few are due, because those that are not due yet are few.
+  // Reads the index in this order even where few ends are due, because few ends are not due yet.
   const findDue = `
     select id from gatehouse_ends${dialect.indexHint('gatehouse_ends_reader_sequence_due_at')}
     where reader = ? and due_at <= ? order by sequence limit ?`;
@@ -134,7 +133,7 @@ export async function writeEnd(
 }
 
 /**
- * Stores that a client is disabled, or enabled again, when it is about to be; runs inside the transaction that changes it, and before that.
+ * Stores that a client is about to be disabled or enabled again. Runs inside the transaction that changes the client, before the change.
  */
 export async function writeAdmission(
   statements: Statements,
@@ -154,8 +153,8 @@ export async function writeAdmission(
 const ADMISSION: EndKind = 'admission';
 
 /**
- * Stores the ends of grants that meet a condition, or of the sign-ins by them, one for each client; runs inside the transaction that ends
- * them.
+ * Stores the ends of the grants that meet a condition, or of the sign-ins by these grants, one for each client. Runs inside the
+ * transaction that ends them.
  */
 export async function writeEndsOfGrants(
   statements: Statements,

@@ -7,11 +7,11 @@ import type { RowMapping } from '../rows.ts';
 import { CORE_TABLES } from '../tables.ts';
 
 /**
- * Its values are those of {@link toGrantValues}. Append the `from` clause of a query to insert a grant for each of its rows.
+ * An insert of {@link toGrantValues}. Append the `from` clause of a query to insert a grant for each of its rows.
  *
- * It is needed by the database's clock, like its first credential.
+ * The database's clock decides until when the row is needed, as for the first credential.
  *
- * @param clock - that of the dialect
+ * @param clock - `Dialect.clock`
  */
 export function intoGrants(clock: string): string {
   return `insert into gatehouse_grants (${GRANTS.columns}, needed_until)
@@ -19,17 +19,17 @@ export function intoGrants(clock: string): string {
 }
 
 /**
- * The values of the first credential of a grant in SQL, for those of {@link toFirstValues}: it expires by the database's clock, so
- * that the clock of the node that issues a code does not shorten its minute on the others.
+ * The first credential of a grant in SQL, for the values of {@link toFirstValues}. The credential expires by the database's clock, so
+ * that the clock of the node that issues a code does not shorten the code's minute on other nodes.
  *
- * @param clock - that of the dialect
+ * @param clock - `Dialect.clock`
  */
 export function firstCredential(clock: string): string {
   return `?, ?, ?, ?, ${correctedTime(clock)}, ?, ?`;
 }
 
-// By a subquery, which PostgreSQL evaluates first and then reads one grant by its primary key. The plan of a join would depend on
-// the number of grants, which PostgreSQL does not know before it has analyzed the table.
+// PostgreSQL evaluates the subquery first, and then reads one grant by its primary key. The plan of a join would depend on the number of
+// grants, which PostgreSQL does not know before it has analyzed the table.
 export const OF_CREDENTIAL = 'g.id = (select grant_id from gatehouse_credentials where id = ? and kind = ?)';
 
 /** Selects the grant of a credential with this id and kind, unless it was revoked or ended. */
@@ -76,7 +76,7 @@ export function toFirstValues(credential: Credential): Value[] {
   return CREDENTIALS.values(credential).toSpliced(expiry, 1, ...timeValues(credential.expiresAt));
 }
 
-/** @param credential - the first one that is issued from the grant, which is stored at least until it has expired */
+/** @param credential - the first credential of the grant, which is stored at least until this credential has expired */
 export function toGrantValues(grant: Grant, credential: Credential): Value[] {
   return [...GRANTS.values(grant), ...timeValues(Math.max(grant.expiresAt, credential.expiresAt))];
 }

@@ -9,16 +9,14 @@ import type {
 import { unusedGrants } from '../../contracts/unused-grants.ts';
 import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
-import { inList, isStorable, toOptionalNumber } from '../column-values.ts';
-import type { Integer } from '../column-values.ts';
+import { firstOfEachClient, inList, isStorable, toOptionalNumber } from '../rows.ts';
+import type { Integer, Row, RowOfClient } from '../rows.ts';
 import { CREDENTIALS, GRANTS, USABLE_GRANTS, WITH_LIVE_GRANT } from './grant-rows.ts';
 import { grantInserter } from './insert-grant.ts';
 import { redeemer } from './redemption.ts';
 import { GRANT_IS_LIVE } from './revocations.ts';
 import type { WrittenEnds } from './ends.ts';
-import { revokeGrants } from './revoke-grants.ts';
-import { firstOfEachClient } from '../rows.ts';
-import type { Row, RowOfClient } from '../rows.ts';
+import { BY_ID, revokeGrants } from './revoke-grants.ts';
 
 interface SignInRow {
   readonly id: string;
@@ -29,14 +27,15 @@ const REFRESH_TOKEN: Credential['kind'] = 'refresh_token';
 
 /** Grants with their credentials. */
 export function grantStore(database: Database, written: WrittenEnds): GrantStore {
-  const { canChangeInQueries, clock } = database.dialect;
+  const { canChangeInQueries, clock, forUpdate } = database.dialect;
   const insertGrant = grantInserter(database);
 
   const findCredential = `
     select ${FOUND_CREDENTIAL.columns}, ${FOUND_GRANT.columns}, ${clock} as clock
     ${WITH_LIVE_GRANT}`;
 
-  // PostgreSQL would read the whole table for each row where it knows nothing of the table, but for a subquery of one row.
+  // A subquery of one row, because with a join PostgreSQL would read the whole table for each row while it has no statistics of the
+  // table.
   const next = canChangeInQueries
     ? `cross join lateral (
          select * from gatehouse_credentials where id = chain.id and kind = '${REFRESH_TOKEN}' limit 1
@@ -84,7 +83,8 @@ export function grantStore(database: Database, written: WrittenEnds): GrantStore
         by,
         connection: 'id' in selector ? undefined : selector,
       });
-      // Also when nothing was left to revoke: another node may have revoked it a moment ago, and this node has it cached.
+      // Emitted also when nothing was left to revoke: another node may have revoked the grant a moment ago, while this node has it
+      // cached.
       written.emit('grant', 'id' in selector ? { grantId: selector.id } : { userId: selector.userId });
       return revoked;
     },
@@ -96,12 +96,20 @@ export function grantStore(database: Database, written: WrittenEnds): GrantStore
       for (const ids of batchesOf(ended)) {
         const { placeholders, values } = inList(ids);
         const condition = { sql: `user_id = ? and id in ${placeholders}`, values: [userId, ...values] };
-        revoked.push(...(await revokeGrants(database, condition, { at, by: undefined })));
+        revoked.push(...(await revokeGrants(database, condition, { at, by: undefined, order: BY_ID })));
       }
-      // After their end: what a process that dies in between leaves is kept until it expires.
+      // After the grants have ended: when the process dies in between, the other rows stay until they expire.
       for (const ids of batchesOf(needless)) {
-        const { placeholders, values } = inList(ids);
-        await database.run(`${FORGET} and id in ${placeholders}`, [at, userId, ...values]);
+        await database.transaction(async (statements) => {
+          const listed = inList(ids);
+          const needed = await statements.all<Pick<SignInRow, 'id'>>(
+            `${NEEDED} and id in ${listed.placeholders} ${BY_ID}${forUpdate}`,
+            [userId, at, ...listed.values],
+          );
+          if (needed.length === 0) return;
+          const { placeholders, values } = inList(needed.map(({ id }) => id));
+          await statements.run(`${FORGET} and id in ${placeholders}`, [at, userId, ...values]);
+        });
       }
       for (const grantId of revoked) written.emit('grant', { grantId });
       return revoked;
@@ -110,7 +118,7 @@ export function grantStore(database: Database, written: WrittenEnds): GrantStore
 }
 
 const FOUND_CREDENTIAL = CREDENTIALS.of('c');
-// Its id is the `grant_id` of the credential.
+// The grant's id is the `grant_id` of the credential.
 const FOUND_GRANT = GRANTS.of('g', 'grant_');
 
 interface FoundRow extends Row {
@@ -133,7 +141,7 @@ const FIND = `select ${GRANTS.columns} from gatehouse_grants where id = ?`;
 // `coalesce` keeps the databases from using the index on the client, which would read the grants of all its users.
 const OF_USER = `user_id = ? and coalesce(client_id, '') = ?`;
 
-// Read once for all clients of the user. One of them may have many, so that only those that are listed are read whole.
+// Read once for all clients of the user. A client may have many grants, so only the grants that are listed are read whole.
 const LIST = `
   select id, client_id from gatehouse_grants g where user_id = ? and ${GRANT_IS_LIVE} and needed_until > ?
   order by coalesce(last_used_at, created_at) desc, id`;
@@ -157,7 +165,7 @@ async function readInOrder(database: Database, ids: readonly string[]): Promise<
     );
     for (const grant of rows.map(USABLE_GRANTS.read)) found.set(grant.id, grant);
   }
-  // One may have been revoked meanwhile.
+  // A grant may have been revoked meanwhile.
   return ids.flatMap((id) => found.get(id) ?? []);
 }
 
@@ -165,6 +173,8 @@ const LAST_USED = `
   select id, client_id, session_uid from gatehouse_grants where ${OF_USER} and revoked_at is null and needed_until > ?
   order by coalesce(last_used_at, created_at) desc, id`;
 
+// Before the update, which would lock the rows in the order of its plan.
+const NEEDED = 'select id from gatehouse_grants where user_id = ? and needed_until > ?';
 const FORGET = 'update gatehouse_grants set session_uid = null, needed_until = ? where user_id = ?';
 
 // Conditional, because a later time may have been written first.

@@ -14,34 +14,36 @@ type InsertGrant<T> = (grant: Grant, credential: Credential, prerequisites: Gran
 export function grantInserter(database: Database): InsertGrant<Promise<boolean>> {
   if (database.dialect.canChangeInQueries) return insertAtOnce(database);
   const stepsOf = grantSteps(database.dialect);
-  return async (...given) => (await database.inTurn(stepsOf(...given))) !== undefined;
+  return async (...given) => (await database.runSteps(stepsOf(...given))) !== undefined;
 }
 
 /** By one statement, for databases that allow changes inside a query. */
 function insertAtOnce({ dialect: { clock }, run }: Database): InsertGrant<Promise<boolean>> {
   // `for key share` conflicts with deleting the consent or the session, but not with updating its last use or its expiry.
-  const insertFor = (from: string | undefined): string => `
+  function insertFor(from: string | undefined, spends: GrantPrerequisites['spends']): string {
+    const unless = from === undefined ? UNLESS_USER_ENDED : `from prerequisites where ${USER_IS_NOT_ENDED}`;
+    return `
     with ${from === undefined ? '' : `prerequisites as (select 1 ${from} for key share),`}
-    inserted as (
-      ${intoGrants(clock)} ${from === undefined ? UNLESS_USER_ENDED : `from prerequisites where ${USER_IS_NOT_ENDED}`}
-      returning id
-    )
+    ${spends ? `spent as (delete from ${spends.table} where id = ? and exists (select 1 ${unless}) returning id),` : ''}
+    inserted as (${intoGrants(clock)} ${spends ? 'from spent' : unless} returning id)
     ${INTO_CREDENTIALS} select ${firstCredential(clock)} from inserted`;
+  }
 
   return async function insertGrant(grant, credential, prerequisites) {
     const from = fromPrerequisites(prerequisites);
+    const { spends } = prerequisites;
+    const toInsert = toGrantValues(grant, credential);
+    const user = [grant.userId, grant.sequence];
     const values = [
       ...(from?.values ?? []),
-      ...toGrantValues(grant, credential),
-      grant.userId,
-      grant.sequence,
+      ...(spends ? [spends.id, ...user, ...toInsert] : [...toInsert, ...user]),
       ...toFirstValues(credential),
     ];
-    return (await run(insertFor(from?.sql), values)) > 0;
+    return (await run(insertFor(from?.sql, spends), values)) > 0;
   };
 }
 
-/** Makes the function that returns the steps of a transaction that does so. */
+/** Makes the function that returns the steps of a transaction that inserts a grant with its first credential. */
 export function grantSteps({
   canChangeInQueries,
   clock,
@@ -50,10 +52,11 @@ export function grantSteps({
 }: Dialect): InsertGrant<readonly Step[]> {
   const into = intoGrants(clock);
   const insertCredential = `${INTO_CREDENTIALS} values (${firstCredential(clock)})`;
-  // SQLite's transactions run one after the other, so that there a row that was read stays. PostgreSQL's locks are enough.
+  // On SQLite, transactions run one after the other, so a row that was read stays as it is. On PostgreSQL, locks are enough.
   const needsNoChange = forUpdate === '' || canChangeInQueries;
 
-  // Changes and no locks, because a Galera cluster does not replicate locks: a removal on another member would not wait.
+  // The rows are changed instead of locked, because a Galera cluster does not replicate locks: a removal on another member would not
+  // wait.
   const lockConsent = `
     update gatehouse_consents${primaryKeyHint} ${COUNT_LOCK} where user_id = ? and client_id = ? and created_at = ?`;
   const lockSession = `update gatehouse_sessions ${COUNT_LOCK} where id = ?`;
@@ -79,11 +82,19 @@ export function grantSteps({
       grant.sequence,
     ];
     return [
+      // First: of two grants that spend the same row, one waits here for the other, and then changes nothing.
+      ...spendingOf(prerequisites),
       ...(needsNoChange ? [] : locksOf(prerequisites)),
       { sql, values, needs: 'change' },
       { sql: insertCredential, values: toFirstValues(credential) },
     ];
   };
+}
+
+function spendingOf({ spends }: GrantPrerequisites): Step[] {
+  return spends
+    ? [{ sql: `delete from ${spends.table} where id = ?`, values: [spends.id], needs: 'change' }]
+    : [];
 }
 
 const COUNT_LOCK = 'set lock_count = lock_count + 1';

@@ -43,7 +43,8 @@ type Spend = (
   },
 ) => Promise<boolean>;
 
-// A condition on a grant `g`: it is of a login session that has not ended, unless no session is given.
+// A condition on a grant `g`: the login session with the given id, which began the grant, has not ended. Without an id, every grant meets
+// it.
 const OF_SESSION = `coalesce(g.session_uid, '') = coalesce(?, g.session_uid, '')`;
 
 const assignSpent = (clock: string): string =>
@@ -104,13 +105,13 @@ function spendInTurn(database: Database): Spend {
           { sql: spend, values: [...assigned, ...key], needs: 'change' },
           { sql: lockGrant, values: [...key, sessionUid], needs: 'row' },
         ];
-    const row = await database.inTurn([
+    const row = await database.runSteps([
       ...first,
       ...(successor ? [{ sql: CREDENTIALS.insert, values: CREDENTIALS.values(successor) }] : []),
       {
         sql: EXTEND_GRANT,
         values: [neededUntil, ...key, neededUntil],
-        isNeedless: ({ needed_until: until }) => Number(until) >= neededUntil,
+        skipIf: ({ needed_until: until }) => Number(until) >= neededUntil,
       },
     ]);
     return row !== undefined;

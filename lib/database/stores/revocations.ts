@@ -3,7 +3,7 @@ import type { RevokedParty, RevocationStore } from '../../contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statements } from '../statements.ts';
-import type { Integer } from '../column-values.ts';
+import type { Integer } from '../rows.ts';
 import { notEnded } from '../ends.ts';
 import { writeEnd } from './ends.ts';
 import type { WrittenEnds } from './ends.ts';
@@ -23,7 +23,7 @@ export function revocationStore(database: Database, written: WrittenEnds): Revoc
   return {
     async revokeToken({ id, revokedAt, expiresAt }) {
       const values = [id, revokedAt, expiresAt];
-      // Only servers revoke tokens, and those of a storage have the same readers.
+      // Only servers revoke tokens, and all servers on a storage have the same readers.
       if (!written.hasReader('token')) await database.run(revokeToken, values);
       else
         await database.transaction(async (statements) => {
@@ -77,7 +77,7 @@ const ADVANCE = `
   update gatehouse_revocations set sequence = case when sequence < ? then ? else sequence + 1 end
   where kind = 'sequence' and value = ''`;
 
-/** The number that the latest end of a user, a client or all has got. */
+/** The number of the latest end of a user, a client or all. */
 export const SEQUENCE = `select sequence from gatehouse_revocations where kind = 'sequence' and value = ''`;
 
 /** A condition on a grant `g`: it was not revoked, and neither its user, nor its client, nor all were ended after it began. */

@@ -1,12 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { EndedBy, Seconds } from '../../contracts/index.ts';
-import type { SignIns } from '../database.ts';
+import type { Database, SignIns } from '../database.ts';
 import { notEnded } from '../ends.ts';
-import type { Database } from '../database.ts';
 import type { Condition } from '../dialect.ts';
 import type { Statements, Value } from '../statements.ts';
-import { inList } from '../column-values.ts';
+import { inList } from '../rows.ts';
 import { writeEnd, writeEndsOfGrants } from './ends.ts';
 
 // SQLite blocks the thread while it updates a batch, and a server locks its rows. A power of two, see inList().
@@ -15,18 +14,27 @@ const BATCH = 256;
 /** When grants are revoked, and by whom. */
 export interface Revocation {
   readonly at: Seconds;
-  /** `undefined`: no reader of ends learns of it. */
+  /** `undefined` when no reader of ends is to learn of the revocation. */
   readonly by: EndedBy | undefined;
-  /** All grants of a user to a client end, also those that are stored elsewhere. */
+  /** Given when all grants of a user to a client end, also those that are stored elsewhere. */
   readonly connection?: Connection | undefined;
+  /** Of the locks, for the few grants that many calls may end at once. MariaDB would read and lock all that meet the condition each time. */
+  readonly order?: typeof BY_ID | '' | undefined;
 }
+
+/**
+ * Calls that lock the same grants in this order wait for each other, instead of for a deadlock, which PostgreSQL finds after a second.
+ *
+ * `coalesce` keeps the databases from reading the whole table in the order of its primary key.
+ */
+export const BY_ID = `order by coalesce(id, '')`;
 
 interface Connection {
   readonly userId: string;
   readonly clientId: string;
 }
 
-/** Marks grants that meet a condition as revoked, in batches. Resolves to the ids of those that were not. */
+/** Marks grants that meet a condition as revoked, in batches. Resolves to the ids of the grants that were not revoked before. */
 export async function revokeGrants(
   database: Database,
   condition: Condition,
@@ -45,7 +53,7 @@ export async function revokeGrants(
   }
 }
 
-/** Also where no grant is left to revoke, because there may be some elsewhere. */
+/** Stores the end of a connection also where no grant is left to revoke, because grants may be stored elsewhere. */
 async function writeConnection(statements: Statements, { by, connection }: Revocation): Promise<void> {
   if (!connection) return;
   await writeEnd(statements, {
@@ -61,10 +69,10 @@ async function revokeSome(
   statements: Statements,
   { forUpdate }: Pick<Database['dialect'], 'forUpdate'>,
   { sql: condition, values }: Condition,
-  { at, by }: Revocation,
+  { at, by, order = '' }: Revocation,
 ): Promise<{ readonly revoked: readonly string[]; readonly isLast: boolean }> {
   const find = async (state: string, most: number): Promise<string[]> =>
-    findIds(statements, `${condition} and ${state} limit ?${forUpdate}`, [...values, most]);
+    findIds(statements, `${condition} and ${state} ${order} limit ?${forUpdate}`, [...values, most]);
   const live = await find('revoked_at is null', BATCH);
   const signsOut = by === 'owner';
   const signIns = signsOut && live.length < BATCH ? await find(SIGNED_IN_SINCE, BATCH - live.length) : [];
@@ -86,7 +94,7 @@ async function revokeSome(
   return { revoked: live, isLast };
 }
 
-// What its client has revoked, or a replay, ends the tokens of a grant: the user is still signed in at the client.
+// A revocation by the client or for a replay has ended only the tokens of the grant: the user is still signed in at the client.
 const SIGNED_IN_SINCE = 'revoked_at is not null and session_uid is not null';
 
 /** The grants by which a user is signed in. */
@@ -95,7 +103,7 @@ export function signInsOf(userId: string): Condition {
 }
 
 /**
- * Ends a batch of sign-ins that the end of a user, of a client or of all has ended, and not those that have begun since: see
+ * Ends a batch of the sign-ins that began before the end of a user, of a client or of all, and none that have begun since: see
  * `CoreSteps.endSignIns`.
  */
 export async function endSignIns(

@@ -3,26 +3,25 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { now } from '../../contracts/clock.ts';
 import { FEATURE_EVENTS } from '../../features/tables.ts';
 import { ERASED_USER, isAboutUser, withoutUser } from '../../contracts/user-data.ts';
-import type { AuditRecord, Grant, UserDataStore, UserSession } from '../../contracts/index.ts';
+import type { AuditRecord, Grant, GrantOrigin, UserDataStore, UserSession } from '../../contracts/index.ts';
 import type { Database } from '../database.ts';
 import type { Statements, Value } from '../statements.ts';
 import { TABLES } from '../tables.ts';
 import { toRecord } from './audit.ts';
 import type { AuditRow } from './audit.ts';
 import { BATCH } from './batches.ts';
-import { isStorable, toPayload } from '../column-values.ts';
-import type { Integer } from '../column-values.ts';
+import { isStorable, toPayload } from '../rows.ts';
+import type { Integer, Row } from '../rows.ts';
 import { GRANTS } from './grant-rows.ts';
-import { notEnded } from '../ends.ts';
 import { revokeGrants, signInsOf } from './revoke-grants.ts';
-import type { Row } from '../rows.ts';
+import { SESSION_IS_LIVE } from './sessions.ts';
 
 // Rows of a large table that one statement looks at, in the order of its primary key.
 const PAGE = 2000;
 
 /** What is stored of one user, in all tables. */
 export function userDataStore(database: Database): UserDataStore {
-  /** The pages of a table without an index that leads to the user: an id and the last one of each. */
+  /** The pages of a table that has no index on the user: for each page, the id before it and its last id. */
   async function* pagesOf(table: string): AsyncGenerator<readonly [after: string, last: string]> {
     const end = `select max(id) as last from (select id from ${table} where id > ? order by id limit ${PAGE}) page`;
     for (let after = ''; ;) {
@@ -69,8 +68,8 @@ export function userDataStore(database: Database): UserDataStore {
 
   /** Credentials have no index on their grant, which would cost a write with each refresh. */
   async function* deleteGrants(userId: string): AsyncGenerator<number> {
-    // A redemption under way finishes before, and none stores a successor afterwards, which would have no grant then.
-    // Those who read the end of the user find its sign-ins in the outbox, after the grants have gone.
+    // A redemption under way finishes before this, and none stores a successor afterwards, which would be left without its grant. The
+    // readers of the user's end find the sign-ins in the outbox after the grants have gone.
     await revokeGrants(database, signInsOf(userId), { at: now(), by: 'owner' });
     await revokeGrants(database, { sql: 'user_id = ?', values: [userId] }, { at: now(), by: undefined });
     if (!(await database.get(SOME_GRANT, [userId]))) return;
@@ -78,7 +77,7 @@ export function userDataStore(database: Database): UserDataStore {
       const deleted = await database.run(DELETE_CREDENTIALS, [after, last, userId]);
       if (deleted > 0) yield deleted;
     }
-    // One that was inserted meanwhile is left, with its credentials, to the next call.
+    // A grant that was inserted meanwhile is left, with its credentials, to the next call.
     yield* deleteRows('gatehouse_grants', ['id'], 'user_id = ? and revoked_at is not null', userId);
   }
 
@@ -100,7 +99,7 @@ export function userDataStore(database: Database): UserDataStore {
         const changed = await database.run(sql, [ERASED_USER, ...page, userId, userId]);
         if (changed > 0) yield changed;
       }
-    // Nobody has consented any more to what this user alone had consented to.
+    // Where this user alone had consented, nobody has consented any more.
     for (const sql of EMPTIED) {
       const changed = await database.run(sql, [userId]);
       if (changed > 0) yield changed;
@@ -108,9 +107,9 @@ export function userDataStore(database: Database): UserDataStore {
   }
 
   return {
-    async sessions(userId, at) {
+    async sessions(userId, { limit, now: at }) {
       if (!isStorable(userId)) return [];
-      return (await database.all<SessionRow>(LIVE_SESSIONS, [userId, at])).map(toSession);
+      return (await database.all<SessionRow>(LIVE_SESSIONS, [userId, at, limit])).map(toSession);
     },
     async read(userId, onPage) {
       if (!isStorable(userId)) return;
@@ -146,14 +145,23 @@ interface SessionRow {
   readonly id: string;
   readonly payload: string;
   readonly expires_at: Integer;
+  readonly origin: string | null;
+  readonly last_used_at: Integer;
 }
 
-function toSession({ expires_at: expiresAt, id, payload }: SessionRow): UserSession {
-  return { id, createdAt: Number(toPayload(payload)['iat'] ?? 0), expiresAt: Number(expiresAt) };
+function toSession(row: SessionRow): UserSession {
+  return {
+    id: row.id,
+    createdAt: Number(toPayload(row.payload)['iat'] ?? 0),
+    expiresAt: Number(row.expires_at),
+    lastUsedAt: Number(row.last_used_at),
+    origin: row.origin === null ? undefined : (JSON.parse(row.origin) as GrantOrigin),
+  };
 }
 
-const SESSIONS = 'select id, payload, expires_at from gatehouse_sessions s where s.user_id = ?';
-const LIVE_SESSIONS = `${SESSIONS} and s.expires_at > ? and ${notEnded('s', ['user', 'all'])} order by s.expires_at desc, s.id`;
+const SESSIONS =
+  'select id, payload, expires_at, origin, last_used_at from gatehouse_sessions s where s.user_id = ?';
+const LIVE_SESSIONS = `${SESSIONS} and ${SESSION_IS_LIVE} order by s.last_used_at desc, s.id limit ?`;
 
 const GRANTS_OF_USER = `
   select ${GRANTS.columns} from gatehouse_grants where user_id = ? and id > ? order by id limit 500`;
@@ -169,7 +177,7 @@ const EMPTIED = TABLES.flatMap(({ emptied, name }) =>
   emptied === undefined ? [] : [`update ${name} set ${emptied} = null where ${emptied} = ?`],
 );
 
-// The actor is in the payload only. `replace()`, because each database has another function that looks for a text.
+// The actor is in the payload only. `replace()` looks for it, because the databases have different functions that search a text.
 const AUDIT_OF_USER = `
   select id, at, type, client_id, user_id, payload from gatehouse_audit
   where id > ? and id <= ? and (user_id = ? or replace(payload, ?, '') <> payload)`;

@@ -15,10 +15,10 @@ import { inMetadata } from './metadata.ts';
 export interface DocumentFetchPorts {
   readonly fetch: PublicFetch;
   readonly waits: RemoteWaits;
-  /** Counts a requester that waits, and the fetch from a host that it causes. @throws TooManyAttemptsError */
+  /** Counts a requester that waits, and the fetch that it causes from a host. @throws TooManyAttemptsError */
   readonly countFetch: (by: { readonly address: string; readonly host: string | undefined }) => void;
   readonly loadNameCheck: () => Promise<CheckAppName>;
-  /** Whether the server offers that authentication method. */
+  /** Whether the server offers the authentication method `private_key_jwt`. */
   readonly privateKeyJwt: boolean;
 }
 
@@ -34,26 +34,26 @@ export interface DocumentFetch {
    * Requests for the same document at the same time share one fetch.
    *
    * @param id - a URL that was checked
-   * @param address - of the requester; `undefined`: no request waits
-   * @throws ClientSourceError - the same one again for a minute, without a fetch
-   * @throws TooManyAttemptsError when too many requests wait, or the requester, or all for this host, have caused too many fetches, or
-   * too many run at this moment
+   * @param address - the address of the requester; `undefined` when no request waits
+   * @throws ClientSourceError when the document cannot be used; for a minute, the same error without another fetch
+   * @throws TooManyAttemptsError when too many requests wait, when the requester, or all requesters for this host, have caused too many
+   * fetches, or when too many fetches run at this moment
    */
   load(id: string, address: string | undefined): Promise<FetchedDocument>;
   /** Why the last fetch failed. */
   failureOf(id: string): ClientSourceError | undefined;
 }
 
-// The size that the draft recommends as the most.
-const DOCUMENT = { maxBytes: 5 * 1024 };
+// The largest size, as the draft recommends it.
+export const DOCUMENT = { maxBytes: 5 * 1024 };
 
 // In seconds. A document is fetched again when its own lifetime, within these limits, has passed.
 const FRESH = { least: 300, most: 86_400, default: 3600 };
 
-// How long a document that could not be used is not fetched again.
-const RETRY: Seconds = 60;
+// For how long a document that could not be used is not fetched again.
+export const RETRY: Seconds = 60;
 
-// The fetches that run now have ended by then.
+// By then, the fetches that run now have ended.
 const RETRY_WHEN_BUSY: Seconds = 5;
 
 export function createDocumentFetch(ports: DocumentFetchPorts): DocumentFetch {
@@ -101,7 +101,7 @@ export function createDocumentFetch(ports: DocumentFetchPorts): DocumentFetch {
   };
 }
 
-// What the site itself says about the document. Any other failure may be one of the network, and says nothing about it.
+// Failures that the site itself answers for. Any other failure may be one of the network, and says nothing about the document.
 const AUTHORITATIVE: ReadonlySet<string> = new Set(['content_type', 'not_json', 'too_large']);
 
 function errorOf(cause: PublicFetchError): ClientSourceError {

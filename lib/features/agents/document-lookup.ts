@@ -39,7 +39,7 @@ export interface DocumentPorts extends DocumentFetchPorts {
   readonly onChange: (id: string) => void;
 }
 
-// When the document of a stored client that could not be used is fetched again.
+// After this time, the document of a stored client is fetched again when it could not be used.
 const RETRY: Seconds = 60;
 
 /** A document takes a few kB. */
@@ -48,9 +48,9 @@ const MOST_DOCUMENTS = { maxSize: 1000, sizeCalculation: () => 1 };
 /**
  * Finds the clients with metadata documents.
  *
- * Only authorization requests, and the pages that they lead to, wait for a document. The first consent of a user stores the client,
- * like any other; from then on a document that cannot be fetched changes nothing. One that is gone or not valid any more ends new
- * authorizations, on all nodes: the stored client has no redirect URIs until its document is valid again. Tokens that it has, and
+ * Only authorization requests, and the pages that they lead to, wait for a document. The first consent of a user stores the client, like
+ * any other; from then on a document that cannot be fetched changes nothing. When a document is gone or not valid any more, there are no
+ * new authorizations on any node: the stored client has no redirect URIs until its document is valid again. The client's tokens, and
  * their refresh, do not depend on the document.
  */
 export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
@@ -87,7 +87,7 @@ export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
       if (error instanceof ClientSourceError && error.reason === 'invalid') {
         await apply(id, { redirectUris: [] });
       } else if (error instanceof TooManyAttemptsError) {
-        // The next requester has another address.
+        // The next requester may have another address.
         checkedUntil.delete(id);
       } else if (error instanceof ClientSourceError) {
         logger.info({ client_id: id, reason: error.message }, 'client metadata document not refreshed');
@@ -97,7 +97,7 @@ export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
     }
   }
 
-  /** Changes a stored client where it is still stored. */
+  /** Changes a stored client, if it is still stored. */
   async function apply(id: string, fields: Partial<DocumentFields>): Promise<void> {
     for (;;) {
       const before = (await store.find(id))?.client;
@@ -116,21 +116,21 @@ export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
   }
 
   async function requireAllowed({ client }: StoredClient): Promise<void> {
-    const isAllowed: unknown = await policy.allow(client.id, toDocument(client));
+    const isAllowed: unknown = await policy.allow({ clientId: client.id, metadata: toDocument(client) });
     if (isAllowed !== true) throw refused();
   }
 
   /**
    * Asks the host before anything is fetched.
    *
-   * @returns whether it has decided by the URL alone: else it is asked again with the document
-   * @throws ClientSourceError when it refuses the app
+   * @returns whether the host has decided by the URL alone; otherwise it is asked again with the document
+   * @throws ClientSourceError when the host refuses the app
    */
   async function isAllowedByUrl(id: string): Promise<boolean> {
     const { document, release, wasRead } = unfetchedDocument();
     let isAllowed: unknown;
     try {
-      isAllowed = await policy.allow(id, document);
+      isAllowed = await policy.allow({ clientId: id, metadata: document });
     } catch (error) {
       if (!wasRead()) throw error;
     } finally {
@@ -141,7 +141,7 @@ export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
     return true;
   }
 
-  /** The stored client without the scopes that the option does not list any more, and with its default ones. */
+  /** The stored client without the scopes that the option does not list any more, and with the default scopes of the option. */
   function withinPolicy(stored: StoredClient): StoredClient {
     const { client } = stored;
     const scopes = (client.scopes ?? policy.scopes).filter((scope) => policy.scopes.includes(scope));
@@ -157,7 +157,7 @@ export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
     find(id, stored) {
       if (!stored) return unstored.get(id)?.found;
       if (!isOfDocument(stored.client) || stored.client.disabled) return stored;
-      // Only its keys matter here, and no request waits for them.
+      // Only the client's keys matter here, and no request waits for them.
       if ((checkedUntil.get(id) ?? 0) <= now()) {
         check(id).catch((error: unknown) => {
           logger.warn({ err: error, client_id: id }, 'refreshing a client metadata document failed');
@@ -192,7 +192,7 @@ export function createDocumentLookup(ports: DocumentPorts): ClientLookup {
       try {
         await store.insert({ ...found.client, createdAt: at, updatedAt: at }, []);
       } catch (error) {
-        // Another request has stored it.
+        // Another request has stored the client.
         if (!(await store.find(id))) throw error;
         return;
       }
@@ -207,11 +207,11 @@ function isOfDocument({ source }: Client): boolean {
   return source === OF_DOCUMENT.name;
 }
 
-/** Stands for a document that was not fetched: reading it ends the policy, whose answer does not count then. */
+/** Stands for a document that was not fetched. When the policy reads it, the read throws, and the policy's answer does not count. */
 function unfetchedDocument(): {
   readonly document: ClientMetadataDocument;
   readonly wasRead: () => boolean;
-  /** From then on the document is an empty object: nobody would catch what is thrown after the policy has answered. */
+  /** Makes the document an empty object from then on: nobody would catch an error that is thrown after the policy has answered. */
   readonly release: () => void;
 } {
   let isRead = false;

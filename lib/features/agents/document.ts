@@ -17,9 +17,9 @@ import type { ClientMetadataDocument } from './types.ts';
 /** The fields of a client that its document decides. */
 export type DocumentFields = Pick<Client, 'name' | 'redirectUris' | 'confidential' | 'keys' | 'native'>;
 
-/** Which URLs of documents are accepted besides those of the internet. */
+/** The URLs that decide whether the URL of a document is accepted. */
 export interface DocumentUrlPolicy {
-  /** The issuer's. */
+  /** The issuer's URL. */
   readonly own: Pick<URL, 'host' | 'hostname'>;
   /** Whether documents at http URLs on loopback are accepted. */
   readonly loopback: boolean;
@@ -30,8 +30,8 @@ export function isDocumentUrl(id: string, { loopback }: Pick<DocumentUrlPolicy, 
   return id.startsWith('https://') || (loopback && id.startsWith('http://'));
 }
 
-// Of the columns that hold ids.
-const LONGEST_ID = 255;
+// The length of the columns for ids.
+export const LONGEST_ID = 255;
 
 /**
  * Checks a `client_id` before anything is fetched. The URL has to be in its normal form, so that one document has one id: no
@@ -64,7 +64,7 @@ function urlMistake(id: string, { own }: DocumentUrlPolicy): string | undefined 
 /**
  * Checks a document.
  *
- * @param options.privateKeyJwt - whether the server offers that authentication method
+ * @param options.privateKeyJwt - whether the server offers the authentication method `private_key_jwt`
  * @throws ClientSourceError with all mistakes
  */
 export function readDocument(
@@ -95,7 +95,7 @@ export function readDocument(
   return toFields({ name, redirectUris, confidential, keys: confidential ? keysIn(given) : undefined });
 }
 
-/** The keys of a document, which `checkClientFields` checks: there has to be one of the two members. */
+/** The keys of a document. `checkClientFields` checks that the document has exactly one of the two members. */
 function keysIn({ jwks, jwks_uri: jwksUri }: Readonly<Record<string, unknown>>): ClientKeys {
   return {
     ...(jwks === undefined ? {} : { jwks }),
@@ -109,7 +109,7 @@ function toFields({
   name,
   redirectUris,
 }: Pick<DocumentFields, 'confidential' | 'keys' | 'name' | 'redirectUris'>): DocumentFields {
-  // The port of a loopback redirect URI is free (RFC 8252 section 7.3), which the client type decides here.
+  // The client type decides here whether the port of a loopback redirect URI is free (RFC 8252 section 7.3).
   const native = redirectUris.some((uri) => isOnDevice(uri) && !uri.startsWith('https:'));
   const given = { name, grantType: 'authorization_code', redirectUris, confidential, native, keys } as const;
   const { checked, mistakes } = checkClientFields(given, {});
@@ -127,7 +127,7 @@ function hasPrivateKey(jwks: unknown): boolean {
   );
 }
 
-// Of the mistakes in a message, which is kept for some time.
+// The number of mistakes in a message, which is kept for some time.
 const MOST_MISTAKES = 5;
 
 export function invalid(mistakes: readonly string[]): ClientSourceError {

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 
-import { originOf } from '../../http/request-id.ts';
-import { errorOfFailure } from '../../engine/request.ts';
+import { originOf } from '../../http/request.ts';
+import { errorOfFailure } from '../../engine/outcome.ts';
 import type { EngineRequest } from '../../engine/request.ts';
 import { BodyError, TooManyAttemptsError } from '../../errors.ts';
 import { discardRest, readJson } from '../../http/body.ts';
@@ -13,17 +13,16 @@ import { createDynamicRegistration, NotRegistered } from './registration.ts';
 import type { RegistrationCaller, Registered, RegistrationParts } from './registration.ts';
 import { RegistrationRefused, unavailable } from './metadata.ts';
 
-/** Below the issuer. Below it is the configuration endpoint of each app. */
+/** The path below the issuer. The configuration endpoint of each app is below this path. */
 export const REGISTRATION_PATH = '/oauth/register';
 
-// As of the token endpoint.
+// The same limit as for the token endpoint.
 const BODY_LIMIT = 56 * 1024;
 
 /**
- * Answers a request to register a client (RFC 7591), or to read, change or delete the registration of one (RFC 7592). Never
- * throws.
+ * Answers a request to register a client (RFC 7591), or to read, change or delete the registration of one (RFC 7592). Never throws.
  *
- * @param clientId - of the configuration endpoint; `undefined`: the registration endpoint
+ * @param clientId - the client of a request to the configuration endpoint; `undefined` at the registration endpoint
  */
 export type RegistrationEndpoint = (
   ctx: Context,
@@ -47,7 +46,7 @@ export function createRegistrationEndpoint(
     const { initialAccessTokens: hashes } = policy;
     if (!hashes) return;
     const token = bearerTokenOf(ctx);
-    // Each is compared, so that the time does not show which one is alike.
+    // Every hash is compared, so that the time does not show which one matches.
     const matches = hashes.filter((hash) => matchesHash(token ?? '', hash));
     if (matches.length === 0)
       throw unauthorized(`send an initial access token ${AS_BEARER}`, token !== undefined);
@@ -120,7 +119,7 @@ export function createRegistrationEndpoint(
         throw discardRest(ctx, refusal);
       }
       const registered = clientId === undefined ? await register(ctx) : await manage(ctx, clientId);
-      // Only now, because anyone can write an id into the path.
+      // Set only after the authentication, because anyone can write an id into the path.
       request.clientId = registered?.client.id ?? clientId!;
       if (registered) respond(ctx, registered);
       ctx.status = registered ? (clientId === undefined ? 201 : 200) : 204;

@@ -9,13 +9,13 @@ type Place = 'challenge' | 'path' | 'root';
 /** How a common agent finds its way to an endpoint of the Model Context Protocol. */
 interface Agent {
   readonly name: string;
-  /** In the order of its requests. */
+  /** The places in the order of the agent's requests. */
   readonly places: readonly Place[];
-  /** Whether it gives up at a response that is neither what it looks for nor a 4xx, as the SDK of the protocol does. */
+  /** Whether the agent gives up at a response that is neither what it looks for nor a 4xx, as the SDK of the protocol does. */
   readonly isStrict: boolean;
 }
 
-// Read in the source of VS Code (`oauth.ts`) and of the SDK, and in what operators of servers have logged of the others:
+// From the source of VS Code (`oauth.ts`) and of the SDK and, for the other agents, from logs that operators of servers have published:
 // anthropics/claude-code#83681, gamedevpl/www.gamedev.pl#483 (Cursor), kernel/kernel-mcp-server#91 (ChatGPT).
 const AGENTS: readonly Agent[] = [
   { name: 'Claude', places: ['challenge'], isStrict: true },
@@ -25,8 +25,8 @@ const AGENTS: readonly Agent[] = [
 ];
 
 /**
- * Sends what common agents send before they register, in their order, to the endpoint `/mcp` below the issuer, if it is there.
- * Nothing is stored by it.
+ * Sends what common agents send before they register, in their order, to the endpoint `/mcp` below the issuer, if it is there. The
+ * requests store nothing.
  */
 export async function* checkAgents(issuer: string): Findings {
   const endpoint = `${issuer}/mcp`;
@@ -62,11 +62,11 @@ export async function* checkAgents(issuer: string): Findings {
   );
 }
 
-/** What is known before the requests of an agent. */
+/** What is known before an agent sends its requests. */
 interface Start {
   readonly ask: (url: string) => Promise<ProbeResult>;
   readonly endpoint: URL;
-  /** The URL of the endpoint's metadata, of its challenge. */
+  /** The URL of the endpoint's metadata, as its challenge names it. */
   readonly named: string | undefined;
 }
 
@@ -127,7 +127,7 @@ function isOfServer({ authorization_endpoint: endpoint, issuer }: Document): boo
   return typeof issuer === 'string' && typeof endpoint === 'string';
 }
 
-/** OpenID Connect Discovery 1.0 section 3: members that agents require, and an OAuth server has not. */
+/** OpenID Connect Discovery 1.0 section 3: members that agents require and that a plain OAuth server does not have. */
 function isOfOpenId(document: Document): boolean {
   return ['subject_types_supported', 'id_token_signing_alg_values_supported'].every((name) =>
     Array.isArray(document[name]),

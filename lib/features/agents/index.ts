@@ -4,21 +4,15 @@ import { AGENTS } from './options.ts';
 import type { AgentOptions } from './options.ts';
 import { OF_DOCUMENT, SELF_REGISTERED } from './sources.ts';
 
-export type {
-  AgentOptions,
-  ClientIdMetadata,
-  DynamicRegistrationOptions,
-  RegistrationRequest,
-} from './options.ts';
-export type { ClientMetadata, ClientMetadataDocument, RegisteredAuthMethod } from './types.ts';
+export type { AgentOptions } from './options.ts';
 
 /**
- * Lets the agents of your users connect on their own, for `createMcpEndpoint()`: they register themselves (RFC 7591), or are known by
- * a document at a URL (OAuth Client ID Metadata Document), and are granted the scopes of the APIs in `resources`, each of which its user
- * is asked for.
+ * Lets the agents of your users connect on their own, for `createMcpEndpoint()`: they register themselves (RFC 7591), or are known by a
+ * document at a URL (OAuth Client ID Metadata Document), and are granted scopes of the APIs in `resources`. The user is asked to consent
+ * to each scope.
  *
  *     createAuthServer({ …, features: [agents()] })
- *     agents({ documents: { allow: (url) => hosts.has(new URL(url).host) }, registration: false })
+ *     agents({ documents: { allow: ({ clientId }) => hosts.has(new URL(clientId).host) }, registration: false })
  *
  * @throws ConfigError for a wrong option
  */

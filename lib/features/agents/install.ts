@@ -2,7 +2,7 @@ import type { ClientSourceHooks } from '../../clients/sources.ts';
 import { createAttemptIds, createLimiter, createNodeLimiter } from '../../limits/limiter.ts';
 import type { Limit } from '../../limits/limiter.ts';
 import { OWN } from '../../engine/endpoints.ts';
-import type { EndpointRow } from '../../engine/places.ts';
+import type { EndpointRow } from '../../engine/endpoint-paths.ts';
 import type { Core, CoreBase } from '../core.ts';
 import type { Installed, Opened } from '../feature.ts';
 import { createDocumentLookup } from './document-lookup.ts';
@@ -13,7 +13,7 @@ import type { AgentSettings, DocumentPolicy, RegistrationPolicy } from './option
 import { OF_DOCUMENT, SELF_REGISTERED } from './sources.ts';
 import { registrationStore } from './store.ts';
 
-/** Makes what the two sources of clients do. */
+/** Makes the hooks of the two sources of clients. */
 export async function openAgents(base: CoreBase, settings: AgentSettings): Promise<Opened> {
   const { documents, registration } = policiesOf(settings, base.options);
   return {
@@ -49,7 +49,7 @@ async function registrationEndpoints(core: Core, policy: RegistrationPolicy): Pr
   const { issuer } = options;
   const registrations = await storage.store('registrations', registrationStore);
   const { clientIdOf, networkOf } = createAddressIds(core.secrets);
-  // Also where the option `limits.attempts` is `false`: each registration stores a row.
+  // Used even where the option `limits.attempts` is `false`, because each registration stores a row.
   const ids = createAttemptIds(core.secrets);
   const limiterOf = <S>(limit: Limit<S>) =>
     createLimiter(storage.attempts, limit, { ids, logger: options.logger });
@@ -107,7 +107,7 @@ function ofDocuments(
     countFetch: createNodeLimiter(FETCH_LIMIT),
     policy,
     issuer: options.issuer,
-    privateKeyJwt: options.clients.keys,
+    privateKeyJwt: options.clients.privateKeyJwt,
     logger: options.logger,
   });
   return { source: OF_DOCUMENT.name, lookup };

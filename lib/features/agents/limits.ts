@@ -4,9 +4,9 @@ import type { Limit } from '../../limits/limiter.ts';
 import { networksOf, perNetwork } from '../../limits/networks.ts';
 import type { Secrets } from '../../keys/secrets.ts';
 
-const REGISTRATION_WINDOW: Seconds = 3600;
+export const REGISTRATION_WINDOW: Seconds = 3600;
 
-/** Apps that are registered from an address and its networks. */
+/** The limit of apps that are registered from an address and its networks. */
 export function registrationLimit({ perAddress }: { readonly perAddress: number }): Limit<string> {
   return {
     window: REGISTRATION_WINDOW,
@@ -14,13 +14,13 @@ export function registrationLimit({ perAddress }: { readonly perAddress: number 
   };
 }
 
-// Each is a row of the audit log, and is announced to all nodes.
-const CHANGES = 20;
+// Each change is a row of the audit log, and is announced to all nodes.
+export const CHANGES = 20;
 
 // The changes of an address for each app that it may register.
-const CHANGES_PER_APP = 3;
+export const CHANGES_PER_APP = 3;
 
-/** Changes of a registered app, and of all from an address and its networks. */
+/** The limit of changes of one registered app, and of all changes from an address and its networks. */
 export function changeLimit({ perAddress }: { readonly perAddress: number }): Limit<ClientAttempt> {
   return {
     window: REGISTRATION_WINDOW,
@@ -34,14 +34,14 @@ export function changeLimit({ perAddress }: { readonly perAddress: number }): Li
   };
 }
 
-// Times in seconds. `perHostAndAddress`, so that an address does not keep the apps of a host from everybody.
-const FETCHES = { perAddress: 20, perHost: 60, perHostAndAddress: 6, window: 300 };
+// Times are in seconds. `perHostAndAddress` keeps one address from blocking the apps of a host for everybody.
+export const FETCHES = { perAddress: 20, perHost: 60, perHostAndAddress: 6, window: 300 };
 
 /**
- * How often strangers make a node fetch documents, or wait for one: for one address and its networks, so that
- * one of them cannot use up what a node fetches, and for one host, so that this server is no tool for
- * attacking another one. Without a host, a request waits for a fetch of another. Each node counts for itself,
- * because a write per request of a stranger would cost more than the fetch.
+ * Limits how often strangers make a node fetch documents or wait for one. It counts per address and its networks, so that one stranger
+ * cannot use up the fetches of a node, and per host, so that this server cannot be used to attack another one. A request without a host
+ * waits for the fetch of another request. Each node counts for itself, because a write per request of a stranger would cost more than the
+ * fetch.
  */
 export const FETCH_LIMIT: Limit<{ readonly address: string; readonly host: string | undefined }> = {
   window: FETCHES.window,

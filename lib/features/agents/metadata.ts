@@ -7,8 +7,8 @@ import { furtherValues } from '../../clients/further-fields.ts';
 import { isOnDevice, MOST_REDIRECT_URIS } from '../../clients/redirect-uris.ts';
 
 /**
- * A registration, or a change of one, is refused with a 4xx or 503, and the error codes of RFC 7591 section 3.2.2 and RFC 6750
- * section 3.1. The message is for the response, and holds no text of the caller.
+ * The refusal of a registration or of its change: a 4xx or 503 with an error code of RFC 7591 section 3.2.2 or RFC 6750 section 3.1. The
+ * message is for the response, and contains no text of the caller.
  */
 export class RegistrationRefused extends Error {
   readonly error: string;
@@ -33,22 +33,22 @@ export function unavailable(message: string, status: number, retryAfter: Seconds
   });
 }
 
-/** What an app asks to be registered as; its fields are still to be checked as those of every client. */
+/** The registration that an app asks for. Its fields still have to be checked like those of every client. */
 export interface RequestedRegistration {
   readonly fields: Required<
     Pick<ClientFields, 'name' | 'grantType' | 'redirectUris' | 'confidential' | 'native'>
   >;
   readonly authMethod: RegisteredAuthMethod;
-  /** Empty: it names none. */
+  /** Empty when the app names no scope. */
   readonly scopes: readonly string[];
 }
 
 /**
- * Reads the metadata that an app sends (RFC 7591 section 2). Members that are not known are ignored, and neither stored nor
- * returned; so are `client_uri`, `logo_uri` and the other URIs of pages, which this server neither fetches nor shows.
+ * Reads the metadata that an app sends (RFC 7591 section 2). Members that are not known are ignored, and neither stored nor returned; so
+ * are `client_uri`, `logo_uri` and the other URIs of pages, which this server neither fetches nor shows.
  *
- * @param known.registered - how the client authenticates already, which cannot change
- * @param known.further - the fields of the features that are on; the members of others are not known
+ * @param known.registered - the authentication method that the client is registered with, which cannot change
+ * @param known.further - the fields of the features that are on; the members of other features are not known
  * @throws RegistrationRefused
  */
 export function readMetadata(
@@ -86,9 +86,9 @@ export function readMetadata(
 }
 
 /**
- * The scopes of an app: those that are allowed of the ones that it names. An app that names none gets those of `preset`.
+ * The scopes of an app: the allowed ones among the scopes that it names. An app that names no scope gets `preset`.
  *
- * @throws RegistrationRefused when none is left
+ * @throws RegistrationRefused when no scope is left
  */
 export function permittedScopes<Preset extends Client['scopes']>(
   { scopes: named }: RequestedRegistration,
@@ -142,7 +142,7 @@ const MEMBERS: readonly (readonly [field: RegExp, member: string])[] = [
   [/^keys(?:\.jwks)?/, 'jwks'],
 ];
 
-/** A mistake in a field of a client as one in the metadata. */
+/** Describes a mistake in a field of a client as a mistake in the metadata. */
 export function inMetadata({ field, message }: FieldError, further: readonly FurtherField[] = []): string {
   const ofFeatures = further.map(({ column, name }) => [new RegExp(`^${name}`), column] as const);
   const member = [...MEMBERS, ...ofFeatures].find(([pattern]) => pattern.test(field));
@@ -162,7 +162,7 @@ export function refusalOf(
   return new RegistrationRefused(error, named.map((mistake) => inMetadata(mistake, further)).join('; '));
 }
 
-/** What an app that nobody registers lacks in the lists of its metadata, where it sends them: it gets tokens for users only. */
+/** The values that are missing in the lists of an app's metadata, where it sends these lists: such an app gets tokens for users only. */
 export function lacking(sent: Readonly<Record<string, unknown>>): { member: string; value: string }[] {
   return USERS_ONLY.filter(({ member, value }) => {
     const values = sent[member] ?? [value];
@@ -177,8 +177,8 @@ const USERS_ONLY = [
 ];
 
 /**
- * The claims of a software statement take precedence over the other metadata, so one that is ignored would register something
- * else than its publisher has signed.
+ * The claims of a software statement take precedence over the other metadata. Ignoring a statement would register something else than its
+ * publisher has signed.
  */
 function refuseSoftwareStatement(statement: unknown): void {
   if (statement === undefined || statement === null) return;
@@ -230,7 +230,7 @@ function readApplication(
   if (type !== undefined && type !== 'native' && type !== 'web') {
     throw invalidMetadata('application_type: give native or web, or leave it out');
   }
-  // An installed app cannot keep a secret, unlike one that names no method and is not known to be installed (RFC 7591 section 2).
+  // An installed app cannot keep a secret, so it gets no secret by default; any other app that names no method does (RFC 7591 section 2).
   const preset = type === 'native' ? 'none' : 'client_secret_basic';
   const authMethod = sent['token_endpoint_auth_method'] ?? registered ?? preset;
   if (!AUTH_METHODS.has(authMethod)) {
@@ -244,7 +244,7 @@ function readApplication(
       'token_endpoint_auth_method: an app of the application_type native cannot keep a secret; give none',
     );
   }
-  // A native app may not redirect to a loopback address over https, a web app may. Editors call themselves `web`, or nothing.
+  // A native app may not redirect to a loopback address over https, but a web app may. Editors call themselves `web`, or nothing.
   const isInstalled = redirectUris.some((uri) => {
     const protocol = URL.parse(uri)?.protocol ?? 'https:';
     return protocol === 'http:' ? type === undefined && isOnDevice(uri) : protocol !== 'https:';
@@ -255,7 +255,7 @@ function readApplication(
   };
 }
 
-/** The name of an app that gives none: the host of its redirect URI, or its scheme. */
+/** The name of an app that gives none: the host or the scheme of its redirect URI. */
 function nameFrom(redirectUri: string): string {
   const url = URL.parse(redirectUri);
   if (!url) return 'app';

@@ -17,18 +17,19 @@ const hashes: Check<readonly string[]> = (place, given) =>
 
 const REGISTRATION = {
   /**
-   * The scopes that such an app may be registered for, of any API. Further ones that it asks for are left out, and the response
-   * says which it got. An app never gets more than these, whatever it changes later. @default all of `apis`
+   * The scopes that such an app may be registered for, of any API. Other scopes that it asks for are left out, and the response says
+   * which scopes it got. An app never gets more than these, whatever it changes later. @default all scopes of `apis`
    */
   scopes: optional(scopeNames),
   /**
-   * The scopes of an app that names none of `scopes` when it registers, some of `scopes`. With none, an app that names no scope gets
-   * tokens that permit nothing, and one that names others is refused. @default those of `apis`; none where `scopes` are given
+   * The scopes of an app that names none of `scopes` when it registers; they must be among `scopes`. With an empty list, an app that
+   * names no scope gets tokens that permit nothing, and an app that names only other scopes is refused. @default the scopes of `apis`;
+   * none where `scopes` are given
    */
   defaultScopes: optional(scopeNames),
   /**
-   * Tokens of which a registration has to carry one (RFC 7591 section 3), such as one per partner: random strings of at least 32
-   * characters. The server keeps their SHA-256 hashes only. @default none is needed: everyone may register
+   * Initial access tokens, such as one per partner: random strings of at least 32 characters. Every registration has to carry one of them
+   * (RFC 7591 section 3). The server keeps only their SHA-256 hashes. @default no token is needed: everyone may register
    */
   initialAccessTokens: optional(hashes),
   /**
@@ -40,29 +41,30 @@ const REGISTRATION = {
    */
   allow: optional(fn<(request: RegistrationRequest) => boolean | Promise<boolean>>()),
   /**
-   * How many such apps may exist at a time, on all nodes together. A further one takes the place of an app that no user has
-   * authorized, or one user alone who has more than five of them or has not used it for 30 days; if there is none, it gets 503.
+   * How many such apps may exist at a time, on all nodes together. A further app takes the place of an app that no user has authorized,
+   * or that only one user has authorized who has more than five such apps or has not used it for 30 days. If there is no such app, the
+   * registration gets 503.
    *
    * @default 1000
    */
   maxClients: optional(integer(1), 1000),
   /**
-   * How many apps may be registered from one address in an hour, on all nodes together; for its networks as in the option
-   * `limits.attempts`. Further ones get 429 with `Retry-After`. A public app that is registered again from its address before a user
-   * has authorized it, with the same name and redirect URIs, gets the same `client_id` and does not count.
+   * How many apps may be registered from one address in an hour, on all nodes together; the limits of its networks follow as in the
+   * option `limits.attempts`. Further registrations get 429 with `Retry-After`. A public app that registers again from the same address
+   * with the same name and redirect URIs, before a user has authorized it, gets the same `client_id` and does not count.
    *
    * @default 100
    */
   perAddress: optional(integer(1), 100),
   /**
-   * After what time an app is removed that no user has authorized: at least an hour, because a user has to sign in
-   * first. @default '1 day'
+   * The time after which an app that no user has authorized is removed: at least an hour, because a user has to sign in first. @default
+   * '1 day'
    */
   unauthorizedAfter: optional(duration(3600), '1 day'),
   /**
-   * For how long an app is kept that users have authorized, after it last acted for one of them: at least a day. It is kept
-   * longer as long as one of its tokens is valid, and removed at the latest after twice this time. The app has to register
-   * again after it. Applies to apps that are registered from then on. @default '90 days'
+   * For how long an app that users have authorized is kept after it last acted for one of them: at least a day. It is kept longer while
+   * one of its tokens is valid, and removed after at most twice this time. After that, the app has to register again. A changed value
+   * applies to apps that are registered from then on. @default '90 days'
    */
   unusedAfter: optional(duration(86_400), '90 days'),
 };
@@ -70,42 +72,50 @@ const REGISTRATION = {
 /** Who may register apps, with which scopes, how many, and for how long they are kept (RFC 7591, RFC 7592). */
 export interface DynamicRegistrationOptions extends Given<typeof REGISTRATION> {}
 
-/** A registration, or a change of one, that is to be decided. */
+/** A registration, or a change of a registration, that is to be decided. */
 export interface RegistrationRequest {
   /** The metadata as the server would register it. */
   readonly metadata: ClientMetadata;
-  /** All metadata that the app has sent. Unchecked text of a stranger: escape it, and do not fetch its URLs. */
-  readonly sent: Readonly<Record<string, unknown>>;
+  /** All metadata that the app has requested. Unchecked text of a stranger: escape it, and do not fetch its URLs. */
+  readonly requestedMetadata: Readonly<Record<string, unknown>>;
   /** The address of the request: Koa's `ctx.ip`. */
   readonly address: string;
   /** The app that is changed; `undefined` for a new one. */
   readonly clientId: string | undefined;
 }
 
+/** An app whose document is to be decided. */
+export interface DocumentRequest {
+  /** The `client_id`: the URL of the document. */
+  readonly clientId: string;
+  /** The checked document. */
+  readonly metadata: ClientMetadataDocument;
+}
+
 const DOCUMENTS = {
   /**
-   * Decides whether an app may be authorized, such as by the host of its URL; every app by default. Called for each authorization
-   * request with the `client_id`, before anything is fetched, so a changed decision takes effect at once. One that reads `document`
-   * is called again with the checked document, and only that answer counts: before, each read of `document` throws. Apps that are
-   * refused keep the tokens that they have: to end these, disable or delete the app.
+   * Decides whether an app may be authorized, such as by the host of its URL; every app by default. Called for each authorization request
+   * with the `client_id`, before anything is fetched, so a changed decision takes effect at once. A function that reads a member of
+   * `metadata` is called again with the checked document, and only the second answer counts: in the first call, each such read throws. An app
+   * that is refused keeps its tokens: to end them, disable or delete the app.
    * @default () => true
    */
   allow: optional(
-    fn<(url: string, document: ClientMetadataDocument) => boolean | Promise<boolean>>(
-      'pass a function that decides which apps may connect, such as (url) => hosts.has(new URL(url).host)',
+    fn<(request: DocumentRequest) => boolean | Promise<boolean>>(
+      'pass a function that decides which apps may connect, such as ({ clientId }) => hosts.has(new URL(clientId).host)',
     ),
     () => true,
   ),
   /**
-   * The scopes that such an app may request. A scope that is removed here is removed from apps that are stored already, too; one of
-   * them can be limited further with `auth.clients.update()`. @default all of `apis`
+   * The scopes that such an app may request. A scope that is removed here is also removed from apps that are stored already.
+   * `auth.clients.update()` can limit an app further. @default all scopes of `apis`
    */
   scopes: optional(scopeNames),
-  /** The scopes that a request without `scope` gets. @default none: the app learns who the user is, and nothing else */
+  /** The scopes that a request without `scope` gets. @default none: the app only learns who the user is */
   defaultScopes: optional(scopeNames),
   /**
-   * Whether documents at `http://localhost` or a loopback address, with any port, are accepted too, to try an app on one machine. Only
-   * with an issuer there, and not with `NODE_ENV=production`.
+   * Whether documents at `http://localhost` or a loopback address, with any port, are accepted too, to try an app on one machine. The
+   * issuer has to be there too, and `NODE_ENV` must not be `production`.
    * @default false
    */
   loopback: optional(boolean, false),
@@ -124,17 +134,17 @@ const urls: Check<readonly string[]> = (place, given: unknown) => {
 };
 
 export const AGENTS = {
-  /** The URLs of those of the option `resources` that are for agents. @default all but the default API */
+  /** The URLs of the APIs in the option `resources` that are for agents. @default all but the default API */
   apis: optional(urls),
   /**
    * Lets apps register themselves at `POST /oauth/register` (RFC 7591), and manage their registration (RFC 7592). Users are asked for
-   * consent before such an app gets a token. `false`: no app does.
+   * consent before such an app gets a token. With `false`, no app can register itself.
    */
   registration: optional(objectOrFalse(REGISTRATION), {}),
   /**
    * Lets apps connect that nobody registered: their `client_id` is the https URL of a document that describes them (OAuth Client ID
-   * Metadata Document). The server fetches it from public addresses only. Users see the host of the URL first, and are asked at
-   * each authorization that leads to their own device. `false`: such apps are refused, also those that users have authorized before.
+   * Metadata Document). The server fetches it from public addresses only. Users see the host of the URL first, and are asked at each
+   * authorization that leads to their own device. With `false`, such apps are refused, also those that users have authorized before.
    */
   documents: optional(objectOrFalse(DOCUMENTS), {}),
 };
@@ -144,7 +154,7 @@ export interface AgentOptions extends Given<typeof AGENTS> {}
 
 export type AgentSettings = Values<typeof AGENTS>;
 
-/** The settings of apps that register themselves, complete; times in seconds. Of `initialAccessTokens`, the hashes. */
+/** The complete settings of apps that register themselves. Times are in seconds; `initialAccessTokens` are hashes. */
 export type RegistrationPolicy = WithScopes<NonNullable<AgentSettings['registration']>>;
 
 /** The settings of apps with documents, complete. */
@@ -164,7 +174,7 @@ export function policiesOf(
   { issuer, resources, scopes }: Pick<ResolvedOptions, 'issuer' | 'resources' | 'scopes'>,
 ): { readonly documents: DocumentPolicy | undefined; readonly registration: RegistrationPolicy | undefined } {
   const known = [...scopes.keys()];
-  // Where the other part has scopes of its own, this one may be meant to be off.
+  // Where the other part has scopes of its own, this part may be meant to be off.
   function missingApi(part: Part): never {
     const other = part === 'documents' ? registration : documents;
     if (!other || !other.scopes) throw new ConfigError('agents()', NO_API);
@@ -183,7 +193,7 @@ export function policiesOf(
   if (documents) checkLoopback(issuer, documents);
   return {
     documents: documents && complete('documents', documents, () => []),
-    // Many agents name no scope when they register, and one that they ask for later has to be among theirs.
+    // Many agents name no scope when they register, and a scope that they ask for later has to be among their registered ones.
     registration: registration && complete('registration', registration, (all) => all),
   };
 }
@@ -204,7 +214,7 @@ function scopesOfApis(
 const NO_API =
   "name the API of the agents and its scopes in the option resources, such as { 'https://platform.example/mcp': { scopes: { ... } } }";
 
-/** @throws ConfigError where others than the developer can reach the server, so that programs beside it would become apps */
+/** @throws ConfigError where others than the developer can reach the server: programs on the server's machine would become apps */
 function checkLoopback(issuer: string, { loopback }: { readonly loopback: boolean }): void {
   const isForTrial = isLoopback(new URL(issuer).hostname) && process.env['NODE_ENV'] !== 'production';
   if (!loopback || isForTrial) return;
@@ -214,7 +224,7 @@ function checkLoopback(issuer: string, { loopback }: { readonly loopback: boolea
   );
 }
 
-/** @throws ConfigError for scopes that are not known, or are default ones without being allowed */
+/** @throws ConfigError for unknown scopes, and for default scopes that are not allowed */
 function requireScopes(
   part: Part,
   policy: { readonly scopes: readonly string[]; readonly defaultScopes: readonly string[] },

@@ -15,7 +15,7 @@ import type {
   Checked,
   Client,
   ClientAttempt,
-  ClientSecret,
+  StoredSecret,
   Limiter,
   Seconds,
   Storage,
@@ -45,7 +45,7 @@ export interface RegistrationParts {
   readonly idOf: RepetitionPorts['idOf'];
   readonly loadNameCheck: () => Promise<CheckAppName>;
   readonly names: KnownNames;
-  /** Called with each app that has given way to another one. */
+  /** Called with each app that was deleted to make room for another one. */
   readonly onRemoved: (client: Pick<Client, 'id' | 'name'>) => void;
   readonly registryFor: RegistryFor;
   readonly storage: Pick<Storage, 'clients' | 'confirm'>;
@@ -73,9 +73,9 @@ export interface RegistrationCaller {
 export interface Registered {
   readonly client: Client;
   readonly metadata: ClientMetadata;
-  /** The value of the client's secret, where it is known: when it was just made, or when the client has sent it. */
+  /** The value of the client's secret, where the server knows it: when it was just made, or when the client has sent it. */
   readonly secret?: string | undefined;
-  /** The registration access token, which is stored as a hash only. `undefined`: no token manages the client. */
+  /** The registration access token, which is stored only as a hash; `undefined` when no token manages the client. */
   readonly token?: string | undefined;
 }
 
@@ -90,10 +90,10 @@ export class NotRegistered extends Error {}
 const TOKEN_PREFIX = 'gatehouse_registration_';
 const TOKEN_FORM = /^gatehouse_registration_[\w-]{43}$/;
 
-// When all places are taken: the apps that a user alone has authorized and that are kept, and in seconds, for how long one of
-// them is kept unused.
-const PER_USER = 5;
-const UNUSED = 30 * 86_400;
+// When all places are taken: how many apps are kept that only one user has authorized, and for how many seconds such an app is kept
+// unused.
+export const PER_USER = 5;
+export const UNUSED = 30 * 86_400;
 
 // A place becomes free when an app is removed, which takes hours or a person.
 const RETRY_WHEN_FULL: Seconds = 3600;
@@ -101,8 +101,8 @@ const RETRY_WHEN_FULL: Seconds = 3600;
 type Sent = Readonly<Record<string, unknown>>;
 
 /**
- * Registers clients (RFC 7591) and lets them manage their registration (RFC 7592). Each method throws RegistrationRefused, what the
- * limiters and `allow` throw, and those with a token NotRegistered.
+ * Registers clients (RFC 7591) and lets them manage their registration (RFC 7592). Each method throws RegistrationRefused, and what the
+ * limiters and `allow` throw; the methods that take a token also throw NotRegistered.
  */
 export function createDynamicRegistration(
   policy: RegistrationPolicy,
@@ -146,7 +146,7 @@ export function createDynamicRegistration(
     throw invalidMetadata('the policy of this server refuses this app');
   }
 
-  /** Stores a registration, unless the same one has been stored by another request meanwhile. */
+  /** Stores a registration, unless another request has stored the same one meanwhile. */
   async function insertOnce(
     ...[registered, places]: Parameters<typeof registrations.insert>
   ): Promise<Awaited<ReturnType<typeof registrations.insert>> | 'repeated'> {
@@ -187,7 +187,7 @@ export function createDynamicRegistration(
       const metadata = toMetadata(fields, authMethod);
       const repeated = fields.confidential ? undefined : await findRepeated(address, fields);
       if (!repeated?.existing) await limiters.registered.take(address);
-      await requireAllowed({ metadata, sent, address, clientId: undefined });
+      await requireAllowed({ metadata, requestedMetadata: sent, address, clientId: undefined });
       if (repeated?.existing) return { client: repeated.existing, metadata };
       const client = newClient(fields, SELF_REGISTERED.name, repeated?.id);
       const { createdAt: at } = client;
@@ -226,7 +226,7 @@ export function createDynamicRegistration(
       const secret = checkManagement(sent, before, secrets);
       const requested = readMetadata(sent, { registered: authMethod, further });
       const { confidential: _confidential, grantType: _grantType, ...fields } = requested.fields;
-      // It keeps or loses scopes and never gains one, so that it cannot undo what an administrator has taken away.
+      // The app keeps or loses scopes and never gains one, so that it cannot get back what an administrator has taken away.
       const changesOf = ({ scopes }: Client) => {
         const allowed = policy.scopes.filter((scope) => scopes?.includes(scope) ?? true);
         return { ...fields, scopes: permittedScopes(requested, allowed, scopes) };
@@ -235,10 +235,10 @@ export function createDynamicRegistration(
       if (asked.name !== before.name) await checkName(asked.name);
       const metadata = toMetadata(asked, authMethod);
       await limiters.changed.take({ clientId: id, address });
-      await requireAllowed({ metadata, sent, address, clientId: id });
+      await requireAllowed({ metadata, requestedMetadata: sent, address, clientId: id });
       try {
         const client = await registryFor(origin).update(id, (current) => {
-          // An administrator may have disabled it since it was read.
+          // An administrator may have disabled the client since it was read.
           refuseDisabled(current);
           return changesOf(current);
         });
@@ -266,7 +266,7 @@ function refuseDisabled({ disabled }: Client): void {
   if (disabled) throw new RegistrationRefused('access_denied', 'the app is disabled', 403);
 }
 
-/** An administrator may have made the client public, or given it a secret. */
+/** The authentication method of a client now: an administrator may have made it public, or given it a secret. */
 function effectiveAuthMethod(
   { confidential }: Client,
   registered: RegisteredAuthMethod,
@@ -291,7 +291,7 @@ const NOT_CHANGED = [
 function checkManagement(
   sent: Readonly<Record<string, unknown>>,
   { id }: Client,
-  secrets: readonly ClientSecret[],
+  secrets: readonly StoredSecret[],
 ): string | undefined {
   if (sent['client_id'] !== id) throw invalidMetadata('client_id: send that of the app');
   const wrong = NOT_CHANGED.find((member) => sent[member] !== undefined);

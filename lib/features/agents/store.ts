@@ -1,10 +1,8 @@
 import type { Client, Seconds } from '../../contracts/index.ts';
-import { isStorable } from '../../database/column-values.ts';
-import type { Integer } from '../../database/column-values.ts';
+import { integer, isStorable, mapRows, text } from '../../database/rows.ts';
+import type { Integer, Row } from '../../database/rows.ts';
 import type { CoreSteps, Database } from '../../database/database.ts';
 import { USER_IS_NOT_ENDED } from '../../database/ends.ts';
-import { integer, mapRows, text } from '../../database/rows.ts';
-import type { Row } from '../../database/rows.ts';
 import type { Statements, Value } from '../../database/statements.ts';
 import { REGISTRATION_TABLE } from './tables.ts';
 import type { RegistrationPlaces, RegistrationStore, StoredRegistration } from './types.ts';
@@ -18,8 +16,8 @@ export function registrationStore(database: Database, core: CoreSteps): Registra
     ${database.dialect.onConflict({ table: 'gatehouse_registrations', key: ['client_id'] })}`;
 
   /**
-   * Changes one row, so that registrations wait for each other here and count one after the other. A change and no lock, because
-   * a Galera cluster does not replicate locks.
+   * Changes one row, so that registrations wait for each other here and count one after the other. The row is changed instead of locked,
+   * because a Galera cluster does not replicate locks.
    */
   async function lockCounter(statements: Statements): Promise<void> {
     if ((await statements.run(LOCK, [''])) > 0) return;
@@ -33,7 +31,7 @@ export function registrationStore(database: Database, core: CoreSteps): Registra
         await lockCounter(statements);
         const { count } = (await statements.get<{ count: Integer }>(COUNT))!;
         const isFull = Number(count) >= places.limit;
-        const found = isFull ? await displaceOne(core, statements, places) : undefined;
+        const found = isFull ? await displaceOneClient(core, statements, places) : undefined;
         if (isFull && !found) return undefined;
         await core.insertClient(statements, { client, secrets });
         await statements.run(INSERT, REGISTRATIONS.values(registration));
@@ -72,7 +70,7 @@ export function registrationStore(database: Database, core: CoreSteps): Registra
 }
 
 /** Deletes the client that gives way, except its consents and grants, which do not count without it. */
-async function displaceOne(
+async function displaceOneClient(
   { deleteForGood }: CoreSteps,
   statements: Statements,
   { now, perUser, unusedSince }: RegistrationPlaces,
@@ -85,7 +83,7 @@ async function displaceOne(
   for (const [select, values] of claims) {
     const found = await statements.all<{ id: string; name: string; version: Integer }>(select, values);
     for (const { id, name, version } of found) {
-      // A consent changes the version, so one that came after the rows were read keeps the client.
+      // A consent changes the version, so a consent that came after the rows were read keeps the client.
       if ((await statements.run(DISPLACE, [id, Number(version)])) === 0) continue;
       await deleteForGood(statements, id);
       return { id, name };
@@ -102,7 +100,7 @@ async function deleteIfUnused(
 ): Promise<Pick<Client, 'id' | 'name'> | undefined> {
   const { dialect } = database;
   return database.transaction(async (statements) => {
-    // From here on a consent waits. After one that came before, nothing is removable.
+    // From here on a consent waits. After an earlier consent, the registration is not removable.
     if ((await statements.run(LOCK_REMOVABLE, [id, now])) === 0) return undefined;
     const client = await statements.get<{ name: string; disabled: number }>(
       `${FIND_CLIENT}${dialect.forUpdate}`,
@@ -120,20 +118,20 @@ async function deleteIfUnused(
       if ((await dialect.deleteSome(statements, rows, BATCH)) === BATCH) return undefined;
     }
     await statements.run('delete from gatehouse_registrations where client_id = ?', [id]);
-    // Its id ends in no row, because it has no grant, and no other client gets it.
+    // No end of the client is stored, because it has no grant, and no other client gets its id.
     await deleteClient(statements, id);
     return client && { id, name: client.name };
   });
 }
 
-/** Whether a client is used; locks what shows that it is not. */
+/** Whether a client is used. Locks the rows that show that it is not. */
 async function isUsed(
   statements: Statements,
   forUpdate: string,
   { id, now, since }: { readonly id: string; readonly now: Seconds; readonly since: Seconds },
 ): Promise<boolean> {
   if (await statements.get(USED_CONSENT, [id, since, since])) return true;
-  // Before the grants: a grant that is being started has changed its consent, so it is committed when this returns.
+  // Locks the consents before the grants: a grant under way has changed its consent, so it is committed when this returns.
   await statements.all(`${CONSENTS}${forUpdate}`, [id, BATCH]);
   const grant = await statements.get(`${USED_GRANT}${forUpdate}`, [id, now, since, since]);
   return grant !== undefined;
@@ -176,7 +174,7 @@ const KEEP = `
 
 const DISPLACE = 'delete from gatehouse_registrations where client_id = ? and lock_count = ?';
 
-// The next ones are for a consent that has just come to the first.
+// More than one candidate, in case the first one has just got a consent.
 const CANDIDATES = 5;
 
 const UNAUTHORIZED = `
@@ -193,7 +191,7 @@ const UNAUTHORIZED = `
     )
   order by n.size desc, r.removable_at, r.client_id limit ${CANDIDATES}`;
 
-// A consent that was withdrawn leaves none.
+// A withdrawn consent leaves no row, so its time counts as 0.
 const LAST_USED = `
   case when coalesce(k.last_used_at, 0) > k.updated_at then k.last_used_at else coalesce(k.updated_at, 0) end`;
 

@@ -1,7 +1,7 @@
 import { defineTable } from '../../database/table.ts';
 import type { StoredTable } from '../../database/table.ts';
 
-/** The registrations of clients that registered themselves. That of no client counts them. */
+/** The registrations of clients that registered themselves. The row with an empty `client_id` is the lock for counting them. */
 export const REGISTRATION_TABLE: StoredTable = defineTable({
   name: 'gatehouse_registrations',
   columns: {
@@ -10,8 +10,8 @@ export const REGISTRATION_TABLE: StoredTable = defineTable({
     auth_method: 'id',
     removable_at: 'integer',
     unused_after: 'integer',
-    // What decides which one gives way when all places are taken: the network that it was made from, and who has consented, which is
-    // nobody (null), one user alone, or several (an empty text).
+    // These columns decide which client is deleted when all places are taken: the network from which it was registered, and who has
+    // consented: nobody (null), one user alone, or several users (an empty text).
     network: 'id',
     user_id: 'id?',
     lock_count: 'counter',

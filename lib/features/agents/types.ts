@@ -1,5 +1,5 @@
 import type { FurtherClientMetadata, Seconds } from '../../contracts/index.ts';
-import type { Client, ClientSecret } from '../../contracts/index.ts';
+import type { Client, StoredSecret } from '../../contracts/index.ts';
 import type { Consent } from '../../contracts/index.ts';
 
 /** How a client that registered itself authenticates: its `token_endpoint_auth_method` (RFC 7591 section 2). */
@@ -8,10 +8,10 @@ export type RegisteredAuthMethod = 'none' | 'client_secret_basic' | 'client_secr
 /** The registration of a client that registered itself. */
 export interface StoredRegistration {
   readonly clientId: string;
-  /** SHA-256 of the registration access token (RFC 7592 section 1.2), base64url; `''`: none. */
+  /** SHA-256 of the registration access token (RFC 7592 section 1.2), base64url; `''` when there is none. */
   readonly tokenHash: string;
   readonly authMethod: RegisteredAuthMethod;
-  /** From when on the client is removed if it is unused. A consent moves it to `unusedAfter` later. */
+  /** The time from which on the client is removed if it is unused. A consent moves this time to `unusedAfter` after the consent. */
   readonly removableAt: Seconds;
   /** For how long the client is kept after it was last used. */
   readonly unusedAfter: Seconds;
@@ -19,12 +19,12 @@ export interface StoredRegistration {
   readonly network: string;
 }
 
-/** How many clients that registered themselves may exist, and which of them gives way to a further one. */
+/** How many clients that registered themselves may exist, and which of them is deleted for a further one. */
 export interface RegistrationPlaces {
   readonly limit: number;
-  /** Of the clients that one user alone has authorized, a user keeps this number. */
+  /** How many of the clients that a user alone has authorized are kept. */
   readonly perUser: number;
-  /** Of these, one gives way too when it was not used since then. */
+  /** Such a client is deleted too when it was not used since this time. */
   readonly unusedSince: Seconds;
   readonly now: Seconds;
 }
@@ -32,23 +32,23 @@ export interface RegistrationPlaces {
 /** Stores the clients that registered themselves (RFC 7591): the `registrations` of a {@link Storage}. */
 export interface RegistrationStore {
   /**
-   * Adds a client with its secrets and its registration: all or nothing. Concurrent callers on any number of nodes never store
-   * more than `limit`. When that many are stored, one gives way, and is deleted as by `ClientStore.delete`:
+   * Adds a client with its secrets and its registration: all or nothing. Concurrent callers on any number of nodes never store more than
+   * `limit`. When that many are stored, the first of these clients is deleted as by `ClientStore.delete`:
    *
-   * 1. of those without a consent and a valid grant, the oldest one of the network that has the most of them
-   * 2. of those that one user alone has consented to, the longest unused one of the user who has the most of them, if these are
+   * 1. among the clients without a consent and a valid grant, the oldest of the network that has the most of them
+   * 2. among the clients that one user alone has consented to, the longest unused of the user who has the most of them, if that user has
    *    more than `perUser`
-   * 3. of those that one user alone has consented to, the longest unused one that was not used since `unusedSince`
+   * 3. among the clients that one user alone has consented to, the longest unused, if it was not used since `unusedSince`
    *
-   * A disabled client and one that several users have consented to never gives way. A concurrent consent is serialized before,
-   * and counts, or after, and is not stored.
+   * A disabled client, and a client that several users have consented to, is never deleted. A concurrent consent either comes before and
+   * counts, or comes after and is not stored.
    *
-   * @returns the clients that were deleted; `undefined`: nothing was stored, because none gives way
+   * @returns the clients that were deleted; `undefined` when nothing was stored, because no client can be deleted
    */
   insert(
     registered: {
       readonly client: Client;
-      readonly secrets: readonly ClientSecret[];
+      readonly secrets: readonly StoredSecret[];
       readonly registration: StoredRegistration;
     },
     places: RegistrationPlaces,
@@ -59,19 +59,18 @@ export interface RegistrationStore {
   removeToken(clientId: string): Promise<void>;
   /**
    * Adds a consent to the client, as `ConsentStore.add` does, and moves `removableAt` of its registration to `unusedAfter` after the
-   * consent, unless that is later already: both or neither. When there is no registration, because the client was deleted, or the user
-   * was ended after `sequence`, nothing is stored and the call resolves to `false`. A concurrent deletion is serialized before or after this call, and one after it deletes
-   * the consent.
+   * consent, unless `removableAt` is later already: both or neither. When there is no registration, because the client was deleted, or
+   * the user was ended after `sequence`, nothing is stored and the call resolves to `false`. A concurrent deletion comes before or after
+   * this call; when it comes after, it deletes the consent.
    */
   addConsent(consent: Consent, sequence?: number): Promise<boolean>;
   /**
-   * Deletes up to `limit` clients with their registrations, secrets, consents and grants: those whose `removableAt` is before
-   * `now`, that are not disabled, and that are unused. A client is used as long as a grant of it is neither revoked nor
-   * expired, and for its `unusedAfter` after a user has last consented to it, used it or ended a grant of it. That of a used
-   * client is moved to its `unusedAfter` from `now`. A concurrent consent is serialized before, and keeps the client, or after,
-   * and is not stored.
+   * Deletes up to `limit` clients with their registrations, secrets, consents and grants: those whose `removableAt` is before `now`, that
+   * are not disabled, and that are unused. A client is used while one of its grants is neither revoked nor expired, and for its
+   * `unusedAfter` after a user has last consented to it, used it or ended one of its grants. The `removableAt` of a used client is moved
+   * to `unusedAfter` from `now`. A concurrent consent either comes before and keeps the client, or comes after and is not stored.
    *
-   * @returns the deleted clients, and the number of registrations that were looked at: call it again until that is 0
+   * @returns the deleted clients, and the number of registrations that were looked at: repeat the call until that is 0
    */
   deleteUnused(
     now: Seconds,
@@ -86,7 +85,7 @@ export interface ClientMetadata extends FurtherClientMetadata {
   readonly token_endpoint_auth_method: RegisteredAuthMethod;
   readonly grant_types: readonly string[];
   readonly response_types: readonly string[];
-  /** `native`: redirect URIs on a loopback address match on any port (RFC 8252 section 7.3). */
+  /** With `native`, redirect URIs on a loopback address match on any port (RFC 8252 section 7.3). */
   readonly application_type: 'native' | 'web';
   /** Absent when the client may request no scope. */
   readonly scope?: string;

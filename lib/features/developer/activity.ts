@@ -1,36 +1,17 @@
-import { toMilliseconds, toSeconds } from '../../contracts/duration.ts';
+import { now } from '../../contracts/clock.ts';
+import { DAY } from '../../contracts/duration.ts';
 import type {
-  ActivityKind,
   AuditEventType,
   AuditLog,
   AuditRecord,
   Client,
-  Milliseconds,
   Seconds,
   User,
   UserStore,
 } from '../../contracts/index.ts';
+import { CORE_EVENTS } from '../../record/core-events.ts';
 import type { EventRule, EventRules } from '../../record/event-rules.ts';
 import type { ActivityQuery, ActivityRecord, AppUsage } from './types.ts';
-
-/** The events of an app that its owner may see. Logins are not among them, because they belong to the users. */
-const APP_EVENTS: Readonly<Record<ActivityKind, readonly AuditEventType[]>> = {
-  tokens: ['token_issued', 'refresh_token_reused', 'tokens_revoked'],
-  refused: ['token_refused', 'authorization_refused'],
-  people: ['consent_given', 'consent_denied', 'consent_withdrawn'],
-  changes: [
-    'client_created',
-    'client_updated',
-    'client_disabled',
-    'client_enabled',
-    'client_withdrawn',
-    'secret_added',
-    'secret_deleted',
-  ],
-};
-
-/** The events of users who may not have given the app access: only administrators see who they are. */
-const WITHOUT_ACCESS: ReadonlySet<AuditEventType> = new Set(['authorization_refused', 'consent_denied']);
 
 /** The audit events of an app, newest first. Its owner does not see the IP addresses of its users. */
 export async function listActivity(
@@ -46,13 +27,13 @@ export async function listActivity(
   client: Client,
   { administrator, kind, ...query }: ActivityQuery & { readonly administrator: boolean },
 ): Promise<readonly ActivityRecord[]> {
-  const ofFeatures = (Object.keys(rules) as AuditEventType[]).filter((type) => {
-    const { activity } = rules[type]!;
-    return activity !== undefined && (kind ?? activity) === activity;
+  const all: EventRules = { ...CORE_EVENTS, ...rules };
+  const ofKind = (Object.keys(all) as AuditEventType[]).filter((type) => {
+    const { activity } = all[type]!;
+    return activity !== 'hidden' && (kind ?? activity) === activity;
   });
-  const ofKind = [...(kind ? APP_EVENTS[kind] : Object.values(APP_EVENTS).flat()), ...ofFeatures];
-  const isWithoutAccess = (type: AuditEventType): boolean =>
-    WITHOUT_ACCESS.has(type) || rules[type]?.hasNoAccess === true;
+  // Of users who may not have given the app access: only administrators see who they are.
+  const isWithoutAccess = (type: AuditEventType): boolean => all[type]?.hasNoAccess === true;
   const types =
     administrator || query.userId === undefined ? ofKind : ofKind.filter((type) => !isWithoutAccess(type));
   const found = await audit.list({ ...query, clientId: client.id, types });
@@ -60,7 +41,7 @@ export async function listActivity(
     ? found
     : found.map((record) => forOwner(record, client, rules[record.type], isWithoutAccess(record.type)));
   const ids = new Set(records.flatMap((record) => [userOf(record), record.actorId]));
-  // Each person once, however many events of theirs are on the page.
+  // Each person is read once, however many of their events are on the page.
   const people = new Map<string | undefined, User>();
   await Promise.all(
     [...ids].map(async (id) => {
@@ -93,11 +74,9 @@ function forOwner(
   return Object.fromEntries(shown) as unknown as AuditRecord;
 }
 
-const DAY: Milliseconds = 24 * 60 * 60 * 1000;
-
 const MOST_DAYS = 30;
 
-// Of each type. A database reads so many entries of an index in some milliseconds.
+// The limit for each type. A database reads this many entries of an index in some milliseconds.
 const MOST_COUNTED = 20_000;
 
 /** The tokens issued and the requests refused on each of the last days. */
@@ -106,26 +85,26 @@ export async function countUsage(
   { id: clientId }: Client,
 ): Promise<AppUsage | undefined> {
   if (retention === 0) return undefined;
-  const now = Date.now();
-  const today = now - (now % DAY);
-  const length = Math.min(MOST_DAYS, Math.max(1, Math.floor(toMilliseconds(retention) / DAY)));
+  const at = now();
+  const today = at - (at % DAY);
+  const length = Math.min(MOST_DAYS, Math.max(1, Math.floor(retention / DAY)));
   const first = today - (length - 1) * DAY;
   const [issued, ...refused] = await Promise.all(
     (['token_issued', 'token_refused', 'authorization_refused'] as const).map(async (type) => {
       const days = await audit.countByDay({ clientId, type, since: first, most: MOST_COUNTED });
       const total = days.reduce((sum, { count }) => sum + count, 0);
       const isComplete = total < MOST_COUNTED;
-      // The oldest of the counted events need not be all of their day.
+      // The counted events of the oldest day need not be all events of that day.
       const since = isComplete ? first : Math.min(today, days.at(-1)!.day + DAY);
       return { isComplete, since, counts: new Map(days.map(({ count, day }) => [day, count])) };
     }),
   );
   const since = Math.max(...[issued!, ...refused].map((counted) => counted.since));
   const days = Array.from({ length: (today - since) / DAY + 1 }, (_, index) => {
-    const at = since + index * DAY;
+    const day = since + index * DAY;
     const sum = (all: readonly (typeof issued)[]): number =>
-      all.reduce((total, counted) => total + (counted!.counts.get(at) ?? 0), 0);
-    return { at: toSeconds(at), issued: sum([issued]), refused: sum(refused) };
+      all.reduce((total, counted) => total + (counted!.counts.get(day) ?? 0), 0);
+    return { at: day, issued: sum([issued]), refused: sum(refused) };
   });
-  return { days, limited: [issued!, ...refused].some(({ isComplete }) => !isComplete) };
+  return { days, truncated: [issued!, ...refused].some(({ isComplete }) => !isComplete) };
 }

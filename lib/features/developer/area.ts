@@ -35,28 +35,29 @@ export interface DeveloperAreaPorts {
   readonly registryFor: (origin: AuditOrigin) => CheckedClientRegistry;
   readonly audit: Pick<AuditLog, 'countByDay' | 'list'>;
   readonly eventRules: EventRules;
-  /** How long audit events are stored. 0: they are not. */
+  /** How long audit events are stored; 0 when they are not. */
   readonly retention: Seconds;
-  readonly gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>;
-  readonly scopes: ReadonlyMap<string, { readonly description: string }>;
+  readonly gate: Pick<Gate, 'effectivePermissions' | 'permissions' | 'roles'>;
+  /** Every scope that an app may request. */
+  readonly scopes: Developer['scopes'];
   readonly users: Pick<UserStore, 'find'>;
   /** The roles and the direct permissions of a user. */
   readonly assignmentOf: (user: User) => Promise<Assignment>;
   /** The current permissions of an app. */
   readonly clientPermissions: (client: Client) => Promise<{ readonly sources: ReadonlyMap<string, unknown> }>;
   /** Revokes all tokens of a client, with an audit event that has `origin`. */
-  readonly revokeFor: (origin: AuditOrigin) => (target: { readonly client: string }) => Promise<void>;
+  readonly revokeFor: (origin: AuditOrigin) => (target: { readonly clientId: string }) => Promise<void>;
   /** Loads the check of the names that apps of users may have. */
   readonly loadNameCheck: () => Promise<CheckAppName>;
   /** Whether apps can authenticate with keys. */
   readonly privateKeyJwt: boolean;
-  /** The fields that clients have by features. */
+  /** The fields of clients that features add. */
   readonly furtherFields: FurtherFields;
   readonly storage: Pick<Storage, 'confirm' | 'idempotency'>;
 }
 
-// Bounds the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few,
-// because counting and creating are not one transaction.
+// Limits the rows that one user can add by a form; far more than a user needs. Concurrent requests may exceed it by a few, because
+// counting and creating are not one transaction.
 const MAX_APPS = 100;
 
 /**
@@ -71,7 +72,7 @@ export function createDeveloperArea(
 
   return async function developerOf(user, origin = {}): Promise<Developer> {
     const assignment = await assignmentOf(user);
-    const effective = gate.effective(assignment);
+    const effective = gate.effectivePermissions(assignment);
     if (!effective.has('manage_apps')) throw permissionMissing(gate, 'manage_apps');
     const administrator = effective.has('manage_all_apps');
     const registry = registryFor({ ...origin, actorId: user.id });
@@ -87,7 +88,7 @@ export function createDeveloperArea(
     }
 
     async function requireOwn(id: string): Promise<Client> {
-      // The page of an app is what an owner opens who has deleted it.
+      // An owner who has deleted an app may open its page again.
       const client = await confirmAbsence(storage, findOwn(id));
       if (client) return client;
       throw new ClientNotFoundError(id);
@@ -162,9 +163,9 @@ export function createDeveloperArea(
       },
       async revokeTokens(id) {
         await requireOwn(id);
-        await ports.revokeFor({ ...origin, actorId: user.id })({ client: id });
+        await ports.revokeFor({ ...origin, actorId: user.id })({ clientId: id });
       },
-      async effective(client) {
+      async effectivePermissions(client) {
         return new Set((await ports.clientPermissions(client)).sources.keys());
       },
       async secrets(id) {
@@ -205,7 +206,7 @@ function withoutAdministratorFields<F extends ClientChanges>(
 }
 
 function refuseConfusableName(name: unknown, check: CheckAppName): void {
-  // A name of another type is refused by the registry.
+  // The registry refuses a name that is no string.
   const mistake = typeof name === 'string' ? check(name) : undefined;
   if (mistake) throw new ClientInvalidError([mistake]);
 }

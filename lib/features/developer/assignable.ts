@@ -11,6 +11,7 @@ import type {
 } from '../../contracts/index.ts';
 import { fieldError } from '../../contracts/field-errors.ts';
 import { ClientInvalidError } from '../../errors.ts';
+import type { ResolvedOptions } from '../../options/resolved-options.ts';
 import type { Developer } from './types.ts';
 
 /** All roles, permissions and scopes, and which of them the user may assign to an app. */
@@ -22,11 +23,11 @@ export type AssignableNames = Pick<Developer, 'roles' | 'permissions' | 'scopes'
  */
 export function findAssignable(
   user: { readonly administrator: boolean; readonly assignment: Assignment },
-  gate: Pick<Gate, 'effective' | 'permissions' | 'roles'>,
-  scopes: ReadonlyMap<string, { readonly description: string }>,
+  gate: Pick<Gate, 'effectivePermissions' | 'permissions' | 'roles'>,
+  scopes: AssignableNames['scopes'],
 ): AssignableNames {
   const { administrator, assignment } = user;
-  const effective = gate.effective(assignment);
+  const effective = gate.effectivePermissions(assignment);
   return {
     roles: Object.entries(gate.roles).map(([name, permissions]) => ({
       name,
@@ -41,8 +42,27 @@ export function findAssignable(
       description,
       assignable: administrator || effective.has(name),
     })),
-    scopes: [...scopes].map(([name, { description }]) => ({ name, description })),
+    scopes,
   };
+}
+
+/** Every scope, with the APIs that have it. */
+export function describeScopes({
+  issuer,
+  resources,
+  scopes,
+}: Pick<ResolvedOptions, 'issuer' | 'resources' | 'scopes'>): AssignableNames['scopes'] {
+  return Array.from(scopes, ([name, { description }]) => ({
+    name,
+    description,
+    apis: Array.from(resources.values()).flatMap((api) => {
+      const scope = api.scopes.get(name);
+      const resource = api.resource === issuer ? undefined : api.resource;
+      if (!scope) return [];
+      const { description: own, optional = false } = scope;
+      return [{ resource, name: api.name, description: own, optional }];
+    }),
+  }));
 }
 
 /**
@@ -75,7 +95,7 @@ export function checkAssigned(
   ): Pick<ClientFields, 'roles' | 'permissions'> {
     const before = client?.[field] ?? [];
     const requested: readonly unknown[] = changes[field] ?? before;
-    // A value of another type is refused by the registry.
+    // The registry refuses a value that is no array.
     if (!Array.isArray(requested)) return {};
     const assignable = new Set(offered.filter((one) => one.assignable).map(({ name }) => name));
     for (const name of requested) {
@@ -97,9 +117,9 @@ export function checkAssigned(
 }
 
 /**
- * Refuses changes that only an administrator may make: whether an app is first-party, and whether it is verified; and of a first-party
- * app, its name, its homepage, its type, its redirect URIs and further scopes, because users are not asked for consent before a code is
- * sent to it.
+ * Refuses changes that only an administrator may make: whether an app is first-party, and whether it is verified. In a first-party app,
+ * these are also its name, its homepage, its type, its redirect URIs and further scopes, because users are not asked for consent before a
+ * code is sent to it.
  *
  * @param further - the fields of the features of the server
  * @param client - the app before the change; `undefined` for a new app

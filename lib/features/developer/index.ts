@@ -7,11 +7,12 @@ import { pagePath } from '../../options/paths.ts';
 import type { Feature } from '../feature.ts';
 import type { Developer } from './types.ts';
 
-export type { ActivityQuery, ActivityRecord, AppUsage, Developer } from './types.ts';
+export type { ActivityRecord, AppUsage, Developer } from './types.ts';
 
 export const DEVELOPER = {
   /**
-   * The path of the pages on which users register and manage apps, below the issuer's path. `false`: none, for pages of your own.
+   * The path of the pages on which users register and manage apps, below the issuer's path. With `false` there are none, for pages of
+   * your own.
    * @default '/developer/apps'
    */
   path: optional(pagePath, '/developer/apps'),
@@ -25,15 +26,15 @@ export interface WithDeveloper {
   /**
    * The apps of a user, and what the user may do with them, for pages of your own.
    *
-   * @param ctx - of the request, for the audit log
-   * @throws PermissionMissingError for a user without the permission `manage_apps`
+   * @param ctx - the context of the request, for the audit log
+   * @throws GatehouseError `ERR_PERMISSION_MISSING` for a user without the permission `manage_apps`
    */
   developer(this: void, ctx: Context, user: User): Promise<Developer>;
 }
 
 /**
  * The developer area, at `/developer/apps`: users with the permission `manage_apps` register apps there, and manage their own. Users who
- * have `manage_all_apps` too manage the apps of all users. The gate has to have the first.
+ * also have `manage_all_apps` manage the apps of all users. The gate has to define `manage_apps`.
  *
  *     createAuthServer({ …, features: [developer()] })
  *

@@ -1,5 +1,7 @@
 import type { Texts } from '../../../interactions/text.ts';
 import { STEPS } from '../../first-call/first-call.ts';
+import type { CORE_EVENTS } from '../../record/core-events.ts';
+import type { ActivityTexts } from '../../record/event-rules.ts';
 
 /** The sentences of the developer area, and of the pages of apps. */
 export const en = {
@@ -73,6 +75,7 @@ export const en = {
   'apps.goToApp': 'Go to the app',
 
   'apps.tab': 'Pages of this app',
+  'apps.tab.overview': 'Overview',
   'apps.tab.settings': 'Settings',
   'apps.tab.permissions': 'Permissions',
   'apps.tab.secrets': 'Secrets',
@@ -198,6 +201,8 @@ export const en = {
   'permissions.people':
     'This app acts for the people who sign in to it, so the permissions of each person apply. A scope limits a token to a part of them.',
   'permissions.scopes': 'Scopes that it may ask for',
+  'permissions.scopeNames': 'It names them in the parameter scope, with a space between two.',
+  'permissions.aboutUser': 'About the person',
   'permissions.noScopes':
     'There are no scopes here: with its tokens the app may do whatever the person may do.',
   'permissions.withoutScope':
@@ -267,7 +272,7 @@ export const en = {
   'usage.day': 'Day (UTC)',
   'usage.issuedColumn': 'Issued',
   'usage.refusedColumn': 'Refused',
-  'usage.limited': 'There are so many that only the newest are counted.',
+  'usage.truncated': 'There are so many that only the newest are counted.',
   'usage.notStored': 'Events are not stored for a longer time here.',
 
   'activity.kind': 'Events',
@@ -311,11 +316,11 @@ export const en = {
   'activity.owner': 'its owner',
   'activity.administrator': 'an administrator',
   'activity.address': 'From',
-} as const;
+} as const satisfies ActivityTexts<typeof CORE_EVENTS>;
 
 export type DeveloperText = keyof typeof en;
 
-/** The sentences of all pages, and these. */
+/** The sentences of all pages and of the developer area. */
 export type AppTexts = Texts & Readonly<Record<DeveloperText, string>>;
 
 export const de: Readonly<Record<DeveloperText, string>> = {
@@ -398,6 +403,7 @@ export const de: Readonly<Record<DeveloperText, string>> = {
   'apps.goToApp': 'Zur App',
 
   'apps.tab': 'Seiten dieser App',
+  'apps.tab.overview': 'Übersicht',
   'apps.tab.settings': 'Einstellungen',
   'apps.tab.permissions': 'Berechtigungen',
   'apps.tab.secrets': 'Secrets',
@@ -535,6 +541,8 @@ export const de: Readonly<Record<DeveloperText, string>> = {
   'permissions.people':
     'Diese App handelt für die Personen, die sich bei ihr anmelden; es gelten die Berechtigungen der jeweiligen Person. Ein Scope beschränkt ein Token auf einen Teil davon.',
   'permissions.scopes': 'Scopes, um die sie bitten darf',
+  'permissions.scopeNames': 'Sie nennt sie im Parameter scope, mit einem Leerzeichen zwischen zweien.',
+  'permissions.aboutUser': 'Über die Person',
   'permissions.noScopes':
     'Hier gibt es keine Scopes: Mit ihren Tokens darf die App alles, was die Person darf.',
   'permissions.withoutScope':
@@ -606,7 +614,7 @@ export const de: Readonly<Record<DeveloperText, string>> = {
   'usage.day': 'Tag (UTC)',
   'usage.issuedColumn': 'Ausgestellt',
   'usage.refusedColumn': 'Abgelehnt',
-  'usage.limited': 'Es sind so viele, dass nur die neuesten gezählt werden.',
+  'usage.truncated': 'Es sind so viele, dass nur die neuesten gezählt werden.',
   'usage.notStored': 'Ereignisse werden hier nicht länger gespeichert.',
 
   'activity.kind': 'Ereignisse',

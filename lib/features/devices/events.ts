@@ -13,7 +13,7 @@ export type DeviceEvent =
       /** The address that the device's request came from. The record's `address` is that of the browser. */
       readonly deviceAddress?: string | undefined;
     }
-  /** A user entered a code of a device that is not open, or, `throttled`, was refused before the code was looked for. */
+  /** A user entered a code that no open request has or, in the case of `throttled`, was refused before the code was looked for. */
   | { readonly type: 'user_code_refused' | 'user_code_throttled'; readonly userId: string };
 
 declare module '../../contracts/audit.ts' {
@@ -22,7 +22,7 @@ declare module '../../contracts/audit.ts' {
   }
 }
 
-export const DEVICE_EVENTS: Readonly<Record<DeviceEvent['type'], EventRule>> = {
+export const DEVICE_EVENTS = {
   device_authorized: { shares: OF_USER_AND_APP, activity: 'people', addresses: ['deviceAddress'] },
   device_denied: {
     shares: [[DENIED, 'userId', 'clientId']],
@@ -30,6 +30,6 @@ export const DEVICE_EVENTS: Readonly<Record<DeviceEvent['type'], EventRule>> = {
     addresses: ['deviceAddress'],
     hasNoAccess: true,
   },
-  user_code_refused: { shares: [[REPEATED, 'userId']] },
-  user_code_throttled: { shares: [[STATE, 'userId']] },
-};
+  user_code_refused: { shares: [[REPEATED, 'userId']], activity: 'hidden' },
+  user_code_throttled: { shares: [[STATE, 'userId']], activity: 'hidden' },
+} as const satisfies Readonly<Record<DeviceEvent['type'], EventRule>>;

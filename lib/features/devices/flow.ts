@@ -15,9 +15,9 @@ import type {
 } from '../../contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../../errors.ts';
 import { besidesDefault } from '../../engine/resource-parameter.ts';
-import { addressOf } from '../../http/address.ts';
-import { originOf } from '../../http/request-id.ts';
-import { knownAddress } from '../../http/sender.ts';
+import { addressOf } from '../../http/request.ts';
+import { originOf } from '../../http/request.ts';
+import { knownAddress } from '../../http/request.ts';
 import { hashCredential } from '../../keys/hash.ts';
 import { isSameNetwork } from '../../limits/networks.ts';
 import { decideConsent, describeAccess } from '../../login/asked-scopes.ts';
@@ -41,7 +41,7 @@ export interface DeviceFlowParts {
   readonly userCodes: Limiter<UserCodeAttempt> | undefined;
 }
 
-// The key of the consent among those of redirect hosts. No scheme of an installed app is without a dot.
+// The key of the consent among those of redirect hosts. These are http or https origins, so none is equal to it.
 const DEVICE_HOST = 'device:';
 
 /** A device authorization request that a user can answer, with its client. */
@@ -53,9 +53,9 @@ interface OpenRequest {
 
 /** Makes the steps of the pages on which users enter the code of a device; `DeviceFlow` documents each of them. */
 export function createDeviceFlow(
-  { audit, clients, options, provider }: Core,
+  { audit, clients, options, provider, users: assignments }: Core,
   parts: DeviceFlowParts,
-): DeviceFlow {
+): Omit<DeviceFlow, 'page'> {
   const { issuer, resources, storage, users } = options;
   const { deviceCodes, endUnusedGrants, userCodeIds, userCodes } = parts;
 
@@ -63,7 +63,7 @@ export function createDeviceFlow(
     for (const id of userCodeIds(userCode)) {
       const code = await deviceCodes.findByUserCode(id);
       if (!code || code.answer !== undefined || code.expiresAt <= now()) continue;
-      // Not by the directory, which may be older than the end of the client.
+      // Not read from the directory, whose entry may be older than the end of the client.
       const stored = await storage.clients.find(code.clientId);
       const payload = readDevicePayload(code);
       const isOpen = stored && !stored.client.disabled && stored.sequence <= code.sequence;
@@ -79,7 +79,7 @@ export function createDeviceFlow(
     // A text that cannot be a code is no guess.
     if (userCode === undefined) return undefined;
     try {
-      // Before "no such code" is said: the request may have been denied by an earlier call, which has failed.
+      // Confirmed before the page says that there is no such code: an earlier call that has failed may have denied the request.
       const find = async (): Promise<OpenRequest | undefined> => confirmAbsence(storage, findOpen(userCode));
       const found = await (userCodes
         ? userCodes.attempt({ userId: user.id, address: ctx.ip }, find)
@@ -93,14 +93,21 @@ export function createDeviceFlow(
     }
   }
 
-  function describe(ctx: Context, entered: string, { client, code, payload }: OpenRequest): DeviceRequest {
+  async function describe(
+    ctx: Context,
+    user: User,
+    entered: string,
+    { client, code, payload }: OpenRequest,
+  ): Promise<DeviceRequest> {
+    const permissions = async (): Promise<Iterable<string>> =>
+      options.gate.effectivePermissions(await assignments.of(user)).keys();
     return {
       userCode: displayedUserCode(userCodeOf(entered)!),
       client,
-      ...describeAccess(askedBy(payload), options),
+      ...(await describeAccess(askedBy(payload), { client, permissions }, options)),
       requestedAt: code.createdAt,
       address: knownAddress(payload.address),
-      isSameNetwork: isSameNetwork(payload.address, ctx.ip),
+      sameNetwork: isSameNetwork(payload.address, ctx.ip),
       userAgent: payload.userAgent === '' ? undefined : payload.userAgent,
     };
   }
@@ -112,8 +119,8 @@ export function createDeviceFlow(
   }
 
   /**
-   * The login that a grant is based on, with what an ID token says of it. The sequence number is read before the login is checked, so
-   * that an end of the user from here on ends the grant too.
+   * The login that a grant is based on, with the claims of an ID token about it. The sequence number is read before the login is checked,
+   * so that an end of the user from here on ends the grant too.
    *
    * @throws InteractionExpiredError when the user is not logged in any more
    */
@@ -128,7 +135,7 @@ export function createDeviceFlow(
       const { acr, amr, jti, loginTs: authTime } = session;
       return { sessionId: hashCredential(jti), sequence, said: { acr, amr, authTime } };
     }
-    // The host's own login, which no row stands for.
+    // The host's own login, for which there is no row.
     if ((await options.login.currentUser?.(ctx))?.id === user.id)
       return { sequence, said: { authTime: await options.login.authenticatedAt?.(ctx) } };
     throw new InteractionExpiredError();
@@ -154,7 +161,7 @@ export function createDeviceFlow(
   return {
     async find(ctx, user, entered) {
       const open = await enter(ctx, user, entered);
-      return open && describe(ctx, entered, open);
+      return open && describe(ctx, user, entered, open);
     },
     async approve(ctx, user, entered, chosen) {
       const login = await loginOf(ctx, user);
@@ -173,7 +180,7 @@ export function createDeviceFlow(
         host: DEVICE_HOST,
       });
       const consent = await storage.consents.find(user.id, client.id);
-      // It was withdrawn meanwhile.
+      // The consent was withdrawn meanwhile.
       if (!consent) throw new InteractionExpiredError();
       const grant: Grant = {
         id: randomUUID(),
@@ -204,7 +211,7 @@ export function createDeviceFlow(
   };
 }
 
-/** The credential that the device redeems: with the members that the engine's grant of device codes reads. */
+/** The credential that the device redeems, with the members that the engine's grant of device codes reads. */
 function credentialOf(
   { expiresAt, id }: DeviceCode,
   { clientId, createdAt, id: grantId, userId }: Grant,

@@ -12,15 +12,15 @@ import { DEVICE_GRANT } from './types.ts';
 import type { DeviceCode, DeviceCodeStore } from './types.ts';
 
 /**
- * The grant of device codes (RFC 8628 section 3.4). A request that waits for its user is a row of its own; once approved it has a
- * grant and a credential, which is redeemed as a code is, by exactly one request.
+ * The grant of device codes (RFC 8628 section 3.4). A request that waits for its user has a row of its own. Once approved, it has a grant
+ * and a credential, which exactly one request redeems, as with an authorization code.
  *
- * A poll costs one read, and, when the interval has passed, one conditional write of one row, by which all nodes count the
- * interval together. A poll before that is refused with `slow_down` without a write.
+ * A poll costs one read, and, when the interval has passed, one conditional write of one row, by which all nodes count the interval
+ * together. A poll before that is refused with `slow_down` without a write.
  *
- * A device repeats a poll whose response it has missed: within the grace, and until the refresh token is used, it gets the same one
- * again. After that its code is unknown. Unlike a code, which passes through the browser, it was sent by its client only, so a
- * repetition does not show that it was stolen, and revokes nothing.
+ * A device repeats a poll when it has missed the response: within the grace, and until the refresh token is used, it gets the same
+ * response again. After that its device code is unknown. An authorization code passes through the browser, but only the client sends a
+ * device code, so a repetition does not show that the code was stolen, and revokes nothing.
  */
 export const deviceCodeGrant = (
   parts: GrantParts & { readonly deviceCodes: DeviceCodeStore },
@@ -49,7 +49,7 @@ export const deviceCodeGrant = (
 });
 
 /**
- * A request that no user can answer any more: the device begins again.
+ * Refuses a request that no user can answer any more, so that the device begins again.
  *
  * @throws InvalidGrant and InvalidTarget of the engine
  */
@@ -66,7 +66,7 @@ async function refuseUnanswerable(
   if (typeof usable === 'string') throw refusalOf(usable, 'device_code');
 }
 
-// A part of the interval. Polls that a device sends at the right interval can arrive closer to each other.
+// The part of the interval that must have passed. Polls that a device sends at the right interval can arrive closer to each other.
 const TOLERANCE = 0.8;
 
 /** @throws SlowDown of the engine when the device has polled less than the interval ago, on any node */

@@ -6,21 +6,19 @@ import { DEVICE_EVENTS } from './events.ts';
 import { DEVICE_KIND } from './kind.ts';
 import type { DeviceFlow } from './types.ts';
 
-export type { DeviceEvent } from './events.ts';
-
 const USER_CODES = {
-  /** Entered by one user. @default 5 */
+  /** Wrong codes that one user enters. @default 5 */
   perUser: optional(integer(1), 5),
-  /** From one address by all users together. @default 50 */
+  /** Wrong codes from one address, of all users together. @default 50 */
   perAddress: optional(integer(1), 50),
   /** The length of the window, from the first wrong code on. @default '15 minutes' */
   window: optional(duration(1), '15 minutes'),
 };
 
 const REQUESTS = {
-  /** From one address for all public clients together. A confidential client has made itself known. @default 50 */
+  /** Requests from one address for all public clients together; confidential clients, which authenticate, do not count. @default 50 */
   perAddress: optional(integer(1), 50),
-  /** For one confidential client. Public clients have no such limit: strangers could use it up. @default 10000 */
+  /** Requests of one confidential client. Public clients have no such limit, because strangers could use it up. @default 10000 */
   perClient: optional(integer(1), 10_000),
   /** The length of the window, from the first request on. @default '10 minutes' */
   window: optional(duration(1), '10 minutes'),
@@ -29,16 +27,16 @@ const REQUESTS = {
 export const DEVICES = {
   /** How long a code can be entered: 1 to 30 minutes. @default '10 minutes' */
   lifetime: optional(duration(60, 1800), '10 minutes'),
-  /** How long a device waits between two polls: 1 to 60 seconds. A faster one gets `slow_down`. @default '5 seconds' */
+  /** How long a device waits between two polls: 1 to 60 seconds. A device that polls faster gets `slow_down`. @default '5 seconds' */
   interval: optional(duration(1, 60), '5 seconds'),
   /**
-   * Limits of wrong user codes at `/oauth/device` (RFC 8628 section 5.1); `false`: none. Over a limit, users see the page with 429
-   * and `Retry-After`.
+   * Limits of wrong user codes at `/oauth/device` (RFC 8628 section 5.1); `false` for no limits. Over a limit, users see the page with
+   * 429 and `Retry-After`.
    */
   userCodes: optional(objectOrFalse(USER_CODES), {}),
   /**
-   * Limits of device authorization requests, each of which stores a row for as long as its code lives; `false`: none. Over a limit,
-   * the response is 429 with `Retry-After`.
+   * Limits of device authorization requests, each of which stores a row for as long as its code lives; `false` for no limits. Over a
+   * limit, the response is 429 with `Retry-After`.
    */
   requests: optional(objectOrFalse(REQUESTS), {}),
 };
@@ -48,14 +46,14 @@ export interface DeviceOptions extends Given<typeof DEVICES> {}
 
 /** What {@link devices} adds to a server. */
 export interface Devices {
-  /** The device authorization grant, for pages of your own; the bundled ones have a page at `/oauth/device`. */
+  /** The device authorization grant, for a page of your own at `/oauth/device`. */
   readonly devices: DeviceFlow;
 }
 
 /**
  * The device authorization grant (RFC 8628), for command lines, televisions and other devices without a browser: their clients have the
- * grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. Without it there is no endpoint and no page,
- * and no client gets tokens for a device code; devices that users have connected go on.
+ * grant type `device_code`, and users enter the code that the device shows at `/oauth/device`. Without the feature there is no endpoint
+ * and no page, and no client gets tokens for a device code; devices that users have connected go on working.
  *
  *     createAuthServer({ …, features: [devices({ lifetime: '5 minutes' })] })
  *
@@ -74,3 +72,7 @@ export function devices(options: DeviceOptions = {}): Feature<Devices> {
 
 /** The options, complete. */
 export type DeviceSettings = ReturnType<typeof readOptions<typeof DEVICES>>;
+
+// So that the compiler finds what it adds to the events wherever a program imports the feature.
+// oxlint-disable-next-line unicorn/require-module-specifiers -- hosts name none of them
+export type {} from './events.ts';

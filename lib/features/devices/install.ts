@@ -1,12 +1,15 @@
 import { PAGE } from '../../engine/endpoints.ts';
+import { storingLimit } from '../../limits/limits.ts';
+import { createAnswerPage } from '../../login/answer-page.ts';
 import { createEndUnusedGrants } from '../../token/unused-grants.ts';
 import type { Core } from '../core.ts';
 import type { Installed } from '../feature.ts';
 import { createDeviceFlow } from './flow.ts';
 import { deviceCodeGrant } from './grant.ts';
 import type { Devices, DeviceSettings } from './index.ts';
-import { deviceRequestLimit, userCodeLimit } from './limits.ts';
+import { userCodeLimit } from './limits.ts';
 import { deviceCodeAdapter } from './model.ts';
+import { createDevicePage } from './page.ts';
 import { deviceCodeStore } from './store.ts';
 import { DEVICE_GRANT } from './types.ts';
 import { createUserCodeIds } from './user-codes.ts';
@@ -24,13 +27,19 @@ export async function installDevices(core: Core, settings: DeviceSettings): Prom
     userCodeIds,
     userCodes: userCodes && limiterOf(userCodeLimit(userCodes)),
   });
+  const page = createDevicePage({
+    answerPage: createAnswerPage(core.options),
+    basePath: core.options.basePath,
+    devices: flow,
+    sessions: core.sessions,
+  });
   return {
-    api: { devices: flow },
+    api: { devices: { ...flow, page } },
     engine: {
       models: {
         DeviceCode: deviceCodeAdapter(deviceCodes, {
           userCodeIds,
-          deviceRequests: requests && limiterOf(deviceRequestLimit(requests)),
+          deviceRequests: requests && limiterOf(storingLimit('device', requests)),
         }),
       },
       configuration: {
@@ -50,22 +59,20 @@ export async function installDevices(core: Core, settings: DeviceSettings): Prom
         answeredBy: 'engine',
         isLimited: true,
         isLogged: true,
-        reads: { from: 'form', as: 'access' },
+        reads: { from: 'form', kind: 'authorization_without_redirect' },
         readableFrom: 'nowhere',
         findsUnstoredClients: false,
         success: { level: 'info', outcome: 'answered' },
         refusals: { event: 'device_authorization.error', record: 'authorization_refused' },
         grantType: { isSent: false, name: DEVICE_GRANT },
         endsTokens: false,
-        // The engine announces none (actions/authorization/device_authorization_response.js).
-        complete(ctx) {
-          ctx.body = { ...(ctx.body as object), interval };
-        },
+        // The engine's response has no interval (actions/authorization/device.js).
+        adds: { interval },
       },
       // The engine has a page of its own for user codes.
       { ...PAGE, pattern: /^\/oauth\/device(?:\/|$)/i },
     ],
     metadata: ({ device_authorization_endpoint }) => ({ device_authorization_endpoint }),
-    pages: async () => (await import('./pages.ts')).devicePages(flow),
+    pages: async () => (await import('./pages.ts')).devicePages(page),
   };
 }

@@ -10,7 +10,7 @@ export const DEVICE_KIND: ClientKind = {
   forbidden: {
     redirectUris: 'redirect_uri_unused',
     native: 'authorization_code_only',
-    // Anybody can begin a request of a device, so each is asked about, also that of the platform's own app.
+    // Anybody can begin a request of a device, so users are asked about each one, even about that of the platform's own app.
     firstParty: 'authorization_code_only',
     roles: 'client_credentials_only',
     permissions: 'client_credentials_only',
@@ -49,6 +49,7 @@ export const DEVICE_KIND: ClientKind = {
         about: 'device',
         code: `ANSWER=$(curl -sS {{endpoint}} \\
   --data-urlencode resource={{resource}} \\
+  --data-urlencode scope={{scope}} \\
   {{proof}}
   --data-urlencode client_id={{clientId}}); echo "$ANSWER"`,
       },
@@ -66,6 +67,7 @@ ANSWER=$(curl -sS {{tokenUrl}} \\
       imports: "import { setTimeout } from 'node:timers/promises';",
       code: `const device = await post({{endpoint}}, {
   resource: {{resource}},
+  scope: {{scope}},
   client_id: {{clientId}},
   {{proof}}
 });
@@ -88,6 +90,7 @@ do {
       imports: 'import time',
       code: `device = send({{endpoint}}, {
     "resource": {{resource}},
+    "scope": {{scope}},
     "client_id": {{clientId}},
     {{proof}}
 })

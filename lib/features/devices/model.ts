@@ -1,15 +1,15 @@
-import type { Adapter, AdapterPayload } from 'oidc-provider';
+import type { AdapterPayload } from 'oidc-provider';
 
 import { now } from '../../contracts/clock.ts';
 import type { Limiter, Seconds } from '../../contracts/index.ts';
-import { currentRequest } from '../../engine/request.ts';
+import type { Model } from '../../engine/calls-without-context.ts';
 import type { EngineRequest } from '../../engine/request.ts';
-import { TooManyAttempts } from '../../engine/response.ts';
-import { addressOf } from '../../http/address.ts';
-import { userAgentOf } from '../../http/sender.ts';
+import { TooManyAttempts } from '../../engine/refusals.ts';
+import { addressOf } from '../../http/request.ts';
+import { userAgentOf } from '../../http/request.ts';
 import { hashCredential } from '../../keys/hash.ts';
+import type { StoringAttempt } from '../../limits/limits.ts';
 import { splitScope } from '../../token/scopes.ts';
-import type { DeviceAttempt } from './limits.ts';
 import type { DeviceCode, DeviceCodeStore } from './types.ts';
 import { userCodeOf } from './user-codes.ts';
 import type { UserCodeIds } from './user-codes.ts';
@@ -17,7 +17,7 @@ import type { UserCodeIds } from './user-codes.ts';
 /** The parts of the server that device codes need. */
 export interface DeviceCodeParts {
   readonly userCodeIds: UserCodeIds;
-  readonly deviceRequests: Limiter<DeviceAttempt> | undefined;
+  readonly deviceRequests: Limiter<StoringAttempt> | undefined;
 }
 
 // A device that polls a little late is still told that its code has expired.
@@ -30,14 +30,14 @@ const KEPT_AFTER_EXPIRY: Seconds = 300;
 export function deviceCodeAdapter(
   deviceCodes: Pick<DeviceCodeStore, 'insert'>,
   { deviceRequests, userCodeIds }: DeviceCodeParts,
-): Partial<Adapter> {
+): Model {
   return {
-    async upsert(value, payload) {
-      const request = requestWithClient();
+    async upsert(request, value, payload) {
+      if (!isOfClient(request)) throw new Error('A device code is only used in a request of a client');
       await countRequest(request);
       await deviceCodes.insert(toDeviceCode(request, value, payload));
     },
-    // Called when a grant is revoked, which ends its device codes.
+    // Called when a grant is revoked. The end of the grant also ends its device codes.
     async revokeByGrantId() {},
   };
 
@@ -73,19 +73,17 @@ export function deviceCodeAdapter(
 
 type RequestWithClient = EngineRequest & { readonly client: NonNullable<EngineRequest['client']> };
 
-function requestWithClient(): RequestWithClient {
-  const request = currentRequest();
-  if (!request?.client) throw new Error('A device code is only used in a request of a client');
-  return request as RequestWithClient;
+function isOfClient(request: EngineRequest | undefined): request is RequestWithClient {
+  return request?.client !== undefined;
 }
 
 /** The requested access, and what is known of the device, as the row of a device code stores them. */
 export interface DevicePayload {
   readonly resource: string;
   readonly scopes: readonly string[];
-  /** The request names no scope and the client is registered for none: the consent is limited to no scope. */
+  /** Whether the request names no scope and the client is registered for none, so that the consent permits nothing. */
   readonly isLimited: boolean;
-  /** The request names `offline_access`, which is none of the scopes. */
+  /** Whether the request names `offline_access`, which is not among the scopes. */
   readonly hasOfflineAccess: boolean;
   /** The IP address of the device's request; empty when a proxy sent none. */
   readonly address: string;
@@ -93,7 +91,7 @@ export interface DevicePayload {
   readonly userAgent: string;
 }
 
-/** @param parameters - of the device authorization request, as the engine has checked them */
+/** @param parameters - the parameters of the device authorization request, as the engine has checked them */
 function toDevicePayload(
   parameters: Readonly<Record<string, unknown>>,
   device: Pick<DevicePayload, 'isLimited' | 'hasOfflineAccess' | 'address' | 'userAgent'>,

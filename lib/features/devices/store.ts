@@ -1,6 +1,5 @@
-import { isStorable } from '../../database/column-values.ts';
+import { integer, isStorable, json, mapRows, optional, text } from '../../database/rows.ts';
 import type { CoreSteps, Database } from '../../database/database.ts';
-import { integer, json, mapRows, optional, text } from '../../database/rows.ts';
 import type { Row } from '../../database/rows.ts';
 import { DEVICE_CODE_TABLE } from './tables.ts';
 import type { DeviceCode, DeviceCodeStore } from './types.ts';
@@ -24,7 +23,9 @@ export function deviceCodeStore(database: Database, { grantSteps }: CoreSteps): 
     async approve(grant, credential, prerequisites, now) {
       // One conditional write first: of concurrent answers one changes the row; the others wait here and then change none.
       const answer = { sql: ANSWER, values: ['approved', credential.id, now], needs: 'change' } as const;
-      return (await database.inTurn([answer, ...grantSteps(grant, credential, prerequisites)])) !== undefined;
+      return (
+        (await database.runSteps([answer, ...grantSteps(grant, credential, prerequisites)])) !== undefined
+      );
     },
     async deny(id, now) {
       return (await database.run(ANSWER, ['denied', id, now])) > 0;
@@ -47,7 +48,7 @@ const CODES = mapRows<DeviceCode>(DEVICE_CODE_TABLE, {
 
 const SELECT = `select ${CODES.columns} from gatehouse_device_codes`;
 
-// By the primary key, and of a column without an index.
+// Finds the row by its primary key, and changes a column without an index.
 const POLL = `
   update gatehouse_device_codes set polled_at = ? where id = ? and (polled_at is null or polled_at <= ?)`;
 

@@ -1,7 +1,7 @@
 import { defineTable } from '../../database/table.ts';
 import type { StoredTable } from '../../database/table.ts';
 
-/** Device authorization requests (RFC 8628). The approved ones have a credential of the kind `device_code` too. */
+/** Device authorization requests (RFC 8628). An approved request also has a credential of the kind `device_code`. */
 export const DEVICE_CODE_TABLE: StoredTable = defineTable({
   name: 'gatehouse_device_codes',
   columns: {

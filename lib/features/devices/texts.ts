@@ -1,3 +1,6 @@
+import type { ActivityTexts } from '../../record/event-rules.ts';
+import type { DEVICE_EVENTS } from './events.ts';
+
 /** The sentences of the pages for devices. */
 export const en = {
   'device.heading': 'Connect a device',
@@ -35,7 +38,7 @@ export const en = {
   'activity.deviceAddress': 'Device at',
   'activity.device_authorized': 'A person connected a device',
   'activity.device_denied': 'A person did not connect a device',
-} as const;
+} as const satisfies ActivityTexts<typeof DEVICE_EVENTS>;
 
 export type DeviceText = keyof typeof en;
 

@@ -2,12 +2,14 @@ import type { Context } from 'koa';
 
 import type {
   Client,
+  ConsentForm,
   Credential,
   Grant,
   GrantPrerequisites,
   InteractionScope,
   Milliseconds,
   NamedResource,
+  PageAnswer,
   Seconds,
   User,
 } from '../../contracts/index.ts';
@@ -22,15 +24,15 @@ export interface DeviceCode {
   /** A keyed hash of the user code: a plain hash of eight letters can be reversed by trying all of them. */
   readonly userCodeId: string;
   readonly clientId: string;
-  /** What was requested, and what is known of the device. JSON; holds no credential. */
+  /** The request, and what is known of the device. JSON without any credential. */
   readonly payload: Readonly<Record<string, unknown>>;
   readonly createdAt: Seconds;
   readonly expiresAt: Seconds;
-  /** Until when the row is stored, so that a device that polls late learns that its code has expired. */
+  /** The time until which the row is stored, so that a device that polls late learns that its code has expired. */
   readonly keptUntil: Seconds;
   /** The `StoredClient.sequence` of the client at the request. */
   readonly sequence: number;
-  /** `undefined`: no user has decided yet. */
+  /** `undefined` when no user has decided yet. */
   readonly answer: 'approved' | 'denied' | undefined;
   /** When the device last polled; `undefined` before its first poll. */
   readonly polledAt: Milliseconds | undefined;
@@ -52,12 +54,12 @@ export interface DeviceCodeStore {
    */
   poll(id: string, poll: { readonly at: Milliseconds; readonly since: Milliseconds }): Promise<boolean>;
   /**
-   * Answers a request with a new grant and its credential of the kind `device_code`: all of it or nothing. Of all callers of this
-   * method and of {@link DeviceCodeStore.deny} exactly one ever gets `true`.
+   * Answers a request with a new grant and its credential of the kind `device_code`, all of it or nothing. Among all callers of this
+   * method and of {@link DeviceCodeStore.deny}, exactly one ever gets `true`.
    *
-   * @param credential - its id is that of the request
+   * @param credential - a credential whose id is that of the request
    * @param prerequisites - as for `GrantStore.insert`. When one of its rows has been deleted, the request stays without an answer
-   * @param now - a request that has expired by then is not answered
+   * @param now - a request that has expired by this time is not answered
    */
   approve(
     grant: Grant,
@@ -71,41 +73,82 @@ export interface DeviceCodeStore {
 
 /** A device authorization request (RFC 8628), with the data that its page shows. */
 export interface DeviceRequest {
-  /** The code as the device shows it: `WDJB-MJHT`. The user compares it with that of the device. */
+  /** The code as the device shows it: `WDJB-MJHT`. The user compares it with the code on the device. */
   readonly userCode: string;
   readonly client: Client;
   /** The API that the client asks for; `undefined` for the default, the server's own. */
   readonly resource: NamedResource | undefined;
-  /** The requested scopes. All are asked for each time, so none is `consented`. */
-  readonly scopes: readonly InteractionScope[];
-  /** Whether the client is limited to these scopes, as in `Interaction`. */
-  readonly limited: boolean;
+  /**
+   * The requested scopes, to which the client is limited; `undefined`: it gets all permissions of the user. The user is asked for all of
+   * them each time, so none is `consented`.
+   */
+  readonly scopes: readonly InteractionScope[] | undefined;
+  /** As in `ConsentForm`. */
+  readonly permissions: ConsentForm['permissions'];
+  /** As in `ConsentForm`. */
+  readonly lifetime: Seconds;
   readonly requestedAt: Seconds;
   /** The IP address that the device's request came from; empty when a proxy sent none. */
   readonly address: string;
-  /** Whether that address and the browser's belong to one subscriber, as those of a home do. */
-  readonly isSameNetwork: boolean;
+  /** Whether this address and the browser's belong to one subscriber, like the addresses of a home. */
+  readonly sameNetwork: boolean;
   /** The `User-Agent` of the device's request, shortened: what the program says that it is. Anybody can send any text. */
   readonly userAgent: string | undefined;
 }
+
+/** What is wrong with a code. `code_unknown`: it has expired, or was answered, or there was none. */
+export type DeviceProblem = 'code_missing' | 'code_unknown' | 'too_many_attempts';
+
+/** What the page for the codes of devices shows. */
+export type DevicePage =
+  /** The form with the field `user_code`. */
+  | {
+      readonly kind: 'form';
+      readonly status: 200 | 422 | 429;
+      /** The URL that the form posts to. */
+      readonly action: string;
+      /** The code to fill in. It may come from a link: ask the user to compare it with the code on the device. */
+      readonly entered: string;
+      readonly problems: readonly DeviceProblem[];
+      /** With `too_many_attempts`: when the next attempt is possible. */
+      readonly retryAfter: Seconds | undefined;
+    }
+  /**
+   * What a device asks for. The forms post to the `action` with `/approve` and the check boxes, and with `/deny`; both have the code as the
+   * field `user_code` and the id of the user as `user`.
+   */
+  | {
+      readonly kind: 'request';
+      readonly status: 200 | 422;
+      readonly action: string;
+      readonly user: User;
+      readonly request: DeviceRequest;
+      readonly problems: readonly 'nothing_granted'[];
+    }
+  | { readonly kind: 'done'; readonly status: 200; readonly answer: 'approved' | 'denied' };
 
 /**
  * The device authorization grant, for the pages. A request is named by its user code, as the user has typed it: in any case, with any
  * separators.
  *
- * Each method looks for the code, and throws `TooManyAttemptsError` when the user, or the address, has entered too many wrong ones:
- * show it with 429 and `Retry-After`.
+ * The other methods look for the code, and throw `ERR_TOO_MANY_ATTEMPTS` when the user, or the address, has entered too many wrong codes: show
+ * this error with 429 and `Retry-After`.
  */
 export interface DeviceFlow {
+  /**
+   * The page at `/oauth/device`. It reads the URL and the posted form itself, as the pages of `InteractionFlow` do, and resolves to what to
+   * show.
+   */
+  page(this: void, ctx: Context): Promise<PageAnswer<DevicePage>>;
   /** Resolves to `undefined` for a code that is unknown, has expired or was answered. */
   find(ctx: Context, user: User, userCode: string): Promise<DeviceRequest | undefined>;
   /**
    * Stores the consent and authorizes the device.
    *
-   * @param chosen - as for `InteractionFlow.consent`
+   * @param chosen - the names of the `optional` scopes that the user grants
    * @returns `false` when the code has expired or was answered meanwhile, or the consent was withdrawn
-   * @throws ConsentInvalidError for a scope that was not requested, and when no scope would be left
-   * @throws InteractionExpiredError when the user is not logged in any more
+   * @throws GatehouseError `ERR_CONSENT_INVALID` for a scope that was not requested, and when no scope would be left
+   * @throws GatehouseError `ERR_INTERACTION_EXPIRED` when the user is not logged in any more
    */
   approve(ctx: Context, user: User, userCode: string, chosen?: readonly string[]): Promise<boolean>;
   /** Refuses the device, which gets `access_denied`. Resolves to `false` as `approve`. */

@@ -11,7 +11,7 @@ const USER_CODE = /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/;
  * `WDJBMJHT`; `undefined` for a text that cannot be one.
  */
 export function userCodeOf(text: string): string | undefined {
-  // Typed from a screen: eight letters, a hyphen and some blanks.
+  // People type it from a screen: eight letters, a hyphen and some blanks.
   if (text.length > 100) return undefined;
   const code = text
     .normalize('NFKC')
@@ -25,7 +25,7 @@ export function displayedUserCode(code: string): string {
   return `${code.slice(0, 4)}-${code.slice(4)}`;
 }
 
-/** Makes the ids under which a user code may be stored, first the one under which a new one is. */
+/** Makes the ids under which a user code may be stored. The first is the id for a new code. */
 export type UserCodeIds = (code: string) => readonly [string, ...string[]];
 
 export function createUserCodeIds(secrets: Secrets): UserCodeIds {

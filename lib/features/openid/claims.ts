@@ -23,13 +23,13 @@ export function createFindClaims({
     if (names.length === 0) return {};
     const ofHost = hostClaims && checkClaims(await hostClaims(user, { client, scopes }));
     const ofUser = claimsOfUser(user);
-    // Of another address than the user object's, it says nothing.
+    // The user object's `email_verified` says nothing about another address.
     if (ofHost && Object.hasOwn(ofHost, 'email')) delete ofUser['email_verified'];
     const all: Readonly<Record<string, unknown>> = { ...ofUser, ...ofHost };
     const found = Object.fromEntries(
       names.filter((name) => Object.hasOwn(all, name)).map((name) => [name, all[name]]),
     );
-    // Relying parties give access by an address that counts as verified: only what the host says counts.
+    // Relying parties grant access by an address that counts as verified, so only the host decides that it does.
     if (typeof found['email_verified'] === 'boolean' && typeof found['email'] === 'string') return found;
     const { email_verified: _unknown, ...others } = found;
     return others;

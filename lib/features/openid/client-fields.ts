@@ -9,35 +9,35 @@ import { isPublicAddress } from '../../http/address.ts';
 declare module '../../contracts/client-fields.ts' {
   interface FurtherClientFields {
     /**
-     * Where it may send the browser after a logout that it asked for (OpenID Connect RP-Initiated Logout 1.0 section 3.1). Compared as
-     * exact strings.
+     * Where the client may send the browser after a logout that it has asked for (OpenID Connect RP-Initiated Logout 1.0 section 3.1).
+     * Compared as exact strings.
      */
     readonly postLogoutRedirectUris: readonly string[];
     /**
      * The https URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2).
-     * `undefined`: it is not told.
+     * `undefined` when the client is not told.
      */
     readonly backchannelLogoutUri: string | undefined;
   }
   interface FurtherClientMetadata {
-    /** Absent: none (OpenID Connect RP-Initiated Logout 1.0 section 3.1). */
+    /** Absent when there are none (OpenID Connect RP-Initiated Logout 1.0 section 3.1). */
     readonly post_logout_redirect_uris?: readonly string[];
-    /** Where it is told of logouts. Absent: nowhere (OpenID Connect Back-Channel Logout 1.0 section 2.2). */
+    /** Where the client is told of logouts; absent when it is not told (OpenID Connect Back-Channel Logout 1.0 section 2.2). */
     readonly backchannel_logout_uri?: string;
-    /** Present with it: each logout token has the `sid` of the session. */
+    /** Present with `backchannel_logout_uri`: each logout token has the `sid` of the session. */
     readonly backchannel_logout_session_required?: true;
   }
   interface GivenFurtherFields {
     /**
-     * Where it may send the browser after a logout that it asked for (OpenID Connect RP-Initiated Logout 1.0 section 3.1): at most 100 URIs
-     * of the form of redirect URIs. For `authorization_code` only.
+     * Where the client may send the browser after a logout that it has asked for (OpenID Connect RP-Initiated Logout 1.0 section 3.1): at
+     * most 100 URIs of the form of redirect URIs. For `authorization_code` only.
      * @default none: the browser stays on a page of the server
      */
     readonly postLogoutRedirectUris?: readonly string[];
     /**
-     * The URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2): https, or http on
-     * a loopback address, at most 2000 characters, without user name, password and fragment. For `authorization_code` only.
-     * @default none: it is not told
+     * The URL to which the server posts that a user was signed out (OpenID Connect Back-Channel Logout 1.0 section 2.2): https, or http
+     * on a loopback address, at most 2000 characters, without user name, password and fragment. For `authorization_code` only.
+     * @default none: the client is not told
      */
     readonly backchannelLogoutUri?: string | undefined;
   }
@@ -84,13 +84,13 @@ function logoutUriMistakes(uri: string): readonly FieldError[] {
   if (redirectUriMistake(uri, { native: false }) !== undefined)
     return [fieldError('backchannelLogoutUri', 'logout_uri_form', { most: LONGEST_URI })];
   const { hostname, protocol } = new URL(uri);
-  // Of a host name, what is private is refused when it is connected to. On http, see redirectUriMistake().
+  // A host name with a private address is refused when the server connects to it. For http, see redirectUriMistake().
   return protocol === 'https:' && (isLoopback(hostname) || isPrivateAddress(hostname))
     ? [fieldError('backchannelLogoutUri', 'logout_uri_private')]
     : [];
 }
 
-/** @param hostname - of a `URL`, which has an IPv6 address in brackets */
+/** @param hostname - the hostname of a `URL`, which has an IPv6 address in brackets */
 function isPrivateAddress(hostname: string): boolean {
   const address = hostname.replaceAll(/[[\]]/g, '');
   return isIP(address) !== 0 && !isPublicAddress(address);

@@ -1,11 +1,13 @@
 import type { AppSettings } from '../../../interactions/feature-pages.ts';
 import { quoted } from '../../first-call/first-call.ts';
 
-/** What the settings need to know of an app, which has a secret. */
+/** An app with a secret, as the settings describe it. */
 export interface SignInApp {
   readonly issuer: string;
   readonly clientId: string;
   readonly redirectUri: string;
+  /** What the users know the platform by. */
+  readonly brand: string;
 }
 
 /** The URL of the metadata (OpenID Connect Discovery 1.0 section 4). */
@@ -15,8 +17,10 @@ export function discoveryUrl(issuer: string): string {
 
 const SCOPE = 'openid profile email';
 
-/** The settings for common products. None has the secret: it is to be pasted where it is asked for, or is in the environment. */
-export function signIn({ clientId, issuer, redirectUri }: SignInApp): readonly AppSettings[] {
+/**
+ * The settings for common products. They do not contain the secret: people paste it where it is asked for, or set it in the environment.
+ */
+export function signIn({ brand, clientId, issuer, redirectUri }: SignInApp): readonly AppSettings[] {
   const id = JSON.stringify(clientId);
   return [
     {
@@ -69,7 +73,7 @@ email_domains = ["*"]`,
       code: `providers: [
   {
     id: 'platform',
-    name: ${JSON.stringify(new URL(issuer).hostname)},
+    name: ${JSON.stringify(brand)},
     type: 'oidc',
     issuer: ${JSON.stringify(issuer)},
     clientId: ${id},

@@ -21,10 +21,11 @@ declare module '../../contracts/audit.ts' {
   }
 }
 
-export const OPENID_EVENTS: Readonly<Record<OpenIdEvent['type'], EventRule>> = {
+export const OPENID_EVENTS = {
   logout_undelivered: { shares: OF_USER_AND_APP, activity: 'people' },
   logout_told: {
     shares: 'all',
+    activity: 'hidden',
     isNotStored: true,
     counter: {
       name: 'gatehouse_logouts_told_total',
@@ -39,4 +40,4 @@ export const OPENID_EVENTS: Readonly<Record<OpenIdEvent['type'], EventRule>> = {
       },
     },
   },
-};
+} as const satisfies Readonly<Record<OpenIdEvent['type'], EventRule>>;

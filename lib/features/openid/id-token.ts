@@ -15,7 +15,7 @@ import type { OpenIdSettings } from './options.ts';
 
 /** Makes the function that issues the ID tokens of a server (OpenID Connect Core 1.0 section 2). */
 export function createIssueIdToken(
-  { idTokenClaims, idTokenLifetime, issuer }: OpenIdSettings & { readonly issuer: string },
+  { claimsInIdToken, idTokenLifetime, issuer }: OpenIdSettings & { readonly issuer: string },
   { findClaims, idTokenKeys }: { readonly findClaims: FindClaims; readonly idTokenKeys: TokenKeys },
 ): AddToResponse {
   async function issue(
@@ -23,7 +23,7 @@ export function createIssueIdToken(
     scopes: readonly string[],
   ) {
     const named = requestedClaims(payload['claims']);
-    const isWanted = (name: string): boolean => idTokenClaims || Object.hasOwn(named, name);
+    const isWanted = (name: string): boolean => claimsInIdToken || Object.hasOwn(named, name);
     const key = idTokenKeys()[0]!;
     const iat = now();
     const claims = {
@@ -39,7 +39,7 @@ export function createIssueIdToken(
     return { id_token: await key.signJwt(claims, ID_TOKEN_TYPE) };
   }
 
-  // Most responses have none, and wait for nothing.
+  // Most responses have no ID token, and then wait for nothing.
   // oxlint-disable-next-line typescript/promise-function-async
   return (content) => (content.scopes?.includes(OPENID) ? issue(content, content.scopes) : undefined);
 }
@@ -51,8 +51,8 @@ function requestedClaims(claims: unknown): object {
 }
 
 /**
- * What is known of the login, as it is stored with the code or the device code. A device has no part in the login session of the browser
- * in which its user has authorized it, so that its ID token has no `sid`.
+ * The claims about the login, as they are stored with the code or the device code. A device does not take part in the login session of
+ * the browser in which its user has authorized it, so its ID token has no `sid`.
  */
 function authenticationOf(payload: Readonly<Record<string, unknown>>, client: Client): object {
   const { acr, authTime, nonce } = payload;

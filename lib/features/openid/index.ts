@@ -4,27 +4,19 @@ import { OPENID_CLIENT_FIELDS } from './client-fields.ts';
 import { OPENID_EVENTS } from './events.ts';
 import { complete, OPENID, readOpenId, USERINFO } from './options.ts';
 import type { OpenIdOptions } from './options.ts';
-import type { OpenIdFlow } from './types.ts';
 
-export type { OpenIdEvent } from './events.ts';
-export type { IdentityScope, OpenIdClaims, OpenIdClaimsContext, OpenIdOptions } from './options.ts';
-export type { LogoutOutcome, LogoutRequest, OpenIdFlow } from './types.ts';
-
-/** What {@link openid} adds to a server. */
-export interface WithOpenId {
-  readonly openid: OpenIdFlow;
-}
+export type { OpenIdOptions } from './options.ts';
 
 /**
- * OpenID Connect: apps sign users in with their account here, by a discovery URL, a client id and a secret. Apps ask for `scope=openid`,
- * with `profile` and `email` if they need these, which tells them who the user is and permits nothing else; one that also calls an API
+ * OpenID Connect: apps sign users in with their account here, by a discovery URL, a client id and a secret. Apps request `scope=openid`,
+ * with `profile` and `email` if they need them. This tells them who the user is, and permits nothing else. An app that also calls an API
  * names scopes of the API too.
  *
  *     openid({ claims: (user) => ({ groups: user.groups }), scopes: { groups: { description, claims: ['groups'] } } })
  *
  * @throws ConfigError for a wrong option
  */
-export function openid<U extends User = User>(options: OpenIdOptions<U> = {}): Feature<WithOpenId> {
+export function openid<U extends User = User>(options: OpenIdOptions<U> = {}): Feature {
   const settings = complete(readOpenId(options));
   const { algorithm, idTokenLifetime, scopes } = settings;
   return {
@@ -40,3 +32,7 @@ export function openid<U extends User = User>(options: OpenIdOptions<U> = {}): F
     install: async (core) => (await import('./install.ts')).installOpenId(core, settings),
   };
 }
+
+// So that the compiler finds what it adds to the events wherever a program imports the feature.
+// oxlint-disable-next-line unicorn/require-module-specifiers -- hosts name none of them
+export type {} from './events.ts';

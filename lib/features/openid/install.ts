@@ -7,7 +7,6 @@ import type { Core } from '../core.ts';
 import type { Installed } from '../feature.ts';
 import { createFindClaims } from './claims.ts';
 import { createIssueIdToken } from './id-token.ts';
-import type { WithOpenId } from './index.ts';
 import { createReadLogoutRequest } from './logout-request.ts';
 import { createLogoutSender } from './logout-sender.ts';
 import { openIdMetadata } from './metadata.ts';
@@ -16,13 +15,13 @@ import type { OpenIdSettings } from './options.ts';
 import { logoutReader, logoutStore } from './store.ts';
 import { createUserinfoEndpoint } from './userinfo.ts';
 
-export async function installOpenId(core: Core, settings: OpenIdSettings): Promise<Installed<WithOpenId>> {
+export async function installOpenId(core: Core, settings: OpenIdSettings): Promise<Installed> {
   const { audit, clients, network, options, storage, tokens } = core;
   const { aboutUser, issuer, logger, users } = options;
   const { ring, signing } = tokens.aboutUserKeys!;
   const findClaims = createFindClaims(settings);
   const logouts = await storage.store('logouts', logoutStore);
-  // What ends from here on has to be told.
+  // From here on, ends of sessions have to reach the clients.
   const ends = logoutReader(storage.ends, logouts);
   await ends.register();
   const logoutRequest = createReadLogoutRequest(options, {
@@ -37,7 +36,7 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
     isActive: tokens.isActiveFor(clients.lastUses.appUsed),
     verify: tokens.verifyFor(aboutUser!.resource),
   });
-  // On the machine of a developer, the apps are there too.
+  // On a developer's machine, the apps run on the same machine.
   const isOnLoopback = isLoopback(new URL(issuer).hostname);
   const sender = createLogoutSender({
     audit,
@@ -50,11 +49,10 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
     users,
   });
   return {
-    api: { openid: { logoutRequest } },
     engine: {
       configuration: {
         routes: { userinfo: USERINFO },
-        // The endpoint is not the engine's: this lets the parameter `claims` name it.
+        // The engine does not answer this endpoint; the setting lets the parameter `claims` name it.
         features: { userinfo: { enabled: true }, claimsParameter: { enabled: true } },
       },
     },
@@ -68,12 +66,13 @@ export async function installOpenId(core: Core, settings: OpenIdSettings): Promi
         success: { level: 'debug', outcome: 'answered' },
         answer: userinfo,
       },
-      // Without it there is no such document: clients that ask for it first expect members that only an OpenID provider has, and take the
-      // metadata of RFC 8414 where this is not found.
+      // Without this feature the document does not exist: clients that ask for it first expect members that only an OpenID provider has,
+      // and use the metadata of RFC 8414 when it is not found.
       { ...METADATA, pattern: /^\/\.well-known\/openid-configuration\/?$/i },
     ],
     metadata: () => openIdMetadata(options, settings),
-    pages: async () => (await import('./pages.ts')).openIdPages({ logoutRequest, logouts }),
+    pages: async () => (await import('./pages.ts')).openIdPages(logouts),
+    logoutRequest,
     run: async (stop) => runOnEnds(storage.ends, sender, stop),
   };
 }

@@ -13,7 +13,7 @@ import type { AuthorizationRequests } from '../../login/authorization-request.ts
 import type { BrowserRequestOf, LoginSessions } from '../../login/login-session.ts';
 import { sidOf } from './sid.ts';
 import type { ResolvedOptions } from '../../options/resolved-options.ts';
-import type { OpenIdFlow } from './types.ts';
+import type { LogoutPageParts } from '../../login/logout-page.ts';
 
 /** What reading a logout request needs. */
 export interface LogoutParts {
@@ -21,7 +21,7 @@ export interface LogoutParts {
   readonly clients: Pick<ClientDirectory, 'find'>;
   readonly consents: Pick<ConsentStore, 'find'>;
   readonly idTokens: Pick<KeyRing, 'reload' | 'signing'>;
-  readonly openHint: AuthorizationRequests['openHint'];
+  readonly requests: Pick<AuthorizationRequests, 'openHint'>;
   readonly sessions: Pick<LoginSessions, 'currentUser' | 'findToEnd'>;
 }
 
@@ -46,13 +46,13 @@ interface Hint {
 /**
  * Makes the function that reads the request of an app to sign a user out (OpenID Connect RP-Initiated Logout 1.0 section 2).
  *
- * Any page can send a browser here. It ends the login session without a question only when the app shows an ID token of this session:
- * nobody else has one. Where it leads afterwards follows {@link mayRedirect}.
+ * Any page can send a browser here. The login session ends without a question only when the app shows an ID token of this session, which
+ * nobody else has. {@link mayRedirect} decides where the browser is sent afterwards.
  */
 export function createReadLogoutRequest(
   { issuer }: Pick<ResolvedOptions, 'issuer'>,
-  { browserRequestOf, clients, consents, idTokens, openHint, sessions }: LogoutParts,
-): OpenIdFlow['logoutRequest'] {
+  { browserRequestOf, clients, consents, idTokens, requests, sessions }: LogoutParts,
+): NonNullable<LogoutPageParts['logoutRequest']> {
   const readHint = createReadHint(issuer, idTokens);
 
   return async function logoutRequest(ctx) {
@@ -60,7 +60,7 @@ export function createReadLogoutRequest(
     if (!parameters) return undefined;
     const session = await sessions.findToEnd(browserRequestOf(ctx));
     const { client_id: clientId, id_token_hint: idToken } = parameters;
-    const hint = idToken === undefined ? undefined : await readHint(openHint(idToken));
+    const hint = idToken === undefined ? undefined : await readHint(requests.openHint(idToken));
     if (hint && clientId !== undefined && clientId !== hint.aud)
       throw new LogoutRequestError('the id_token_hint is of another client than the client_id');
     const client = await findClient(clientId ?? hint?.aud);
@@ -91,7 +91,7 @@ export function createReadLogoutRequest(
   }
 }
 
-/** @returns `undefined`: the request is none of an app */
+/** @returns `undefined` when the request is not that of an app */
 function parametersOf({ query }: Context): Parameters | undefined {
   const sent = PARAMETERS.filter((name) => query[name] !== undefined && query[name] !== '');
   if (sent.length === 0) return undefined;
@@ -100,7 +100,7 @@ function parametersOf({ query }: Context): Parameters | undefined {
   return Object.fromEntries(sent.map((name) => [name, query[name]]));
 }
 
-/** Where the browser is sent after the logout. Without a client that it is registered for, nowhere. @throws LogoutRequestError */
+/** The URL to send the browser to after the logout, if the app names one. @throws LogoutRequestError when it is not registered */
 function nextOf(
   { postLogoutRedirectUris }: Client,
   { post_logout_redirect_uri: uri, state }: Parameters,
@@ -116,12 +116,12 @@ function nextOf(
 function createReadHint(issuer: string, ring: LogoutParts['idTokens']): (token: string) => Promise<Hint> {
   async function read(token: string): Promise<Hint> {
     const { payload, protectedHeader } = await verify(token, ring.signing).catch(async () => {
-      // Perhaps of a key that another node has added.
+      // The token may be signed with a key that another node has added.
       await ring.reload();
       return verify(token, ring.signing);
     });
     const claims = JSON.parse(Buffer.from(payload).toString()) as Hint;
-    // Of the keys that sign ID tokens, some may sign other tokens too, and other servers of the same storage may have them.
+    // Keys that sign ID tokens may sign other tokens too, and other servers on the same storage may have them.
     if (protectedHeader.typ === ID_TOKEN_TYPE && claims.iss === issuer) return claims;
     throw new LogoutRequestError('the id_token_hint is no ID token of this server');
   }

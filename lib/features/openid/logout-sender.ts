@@ -26,7 +26,7 @@ export interface LogoutSenderParts extends Pick<DeliverySenderParts<LogoutDelive
   readonly users: Pick<UserStore, 'find'>;
 }
 
-/** Creates what tells clients of logouts (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
+/** Creates the sender that tells clients of logouts (OpenID Connect Back-Channel Logout 1.0 section 2.5). */
 export function createLogoutSender(parts: LogoutSenderParts): DeliverySender {
   const { audit, logger, post, users } = parts;
 
@@ -54,7 +54,7 @@ export function createLogoutSender(parts: LogoutSenderParts): DeliverySender {
     audit.record({ type: 'logout_undelivered', clientId, userId: isKnown ? userId : ERASED_USER, error });
   }
 
-  /** The data of a user who is gone may have been erased since the logout. */
+  /** Whether the user still exists. The data of a user who does not may have been erased since the logout. */
   async function isUser(id: string): Promise<boolean> {
     try {
       return (await users.find(id)) !== undefined;

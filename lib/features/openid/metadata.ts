@@ -11,7 +11,7 @@ export function openIdMetadata(
   { issuer, login }: Pick<ResolvedOptions, 'issuer' | 'login'>,
   { algorithm, scopes }: OpenIdSettings,
 ): object {
-  const ofLogin = login.authentication ? ['acr', 'amr'] : [];
+  const ofLogin = login.authenticationContext ? ['acr', 'amr'] : [];
   const ofScopes = [...scopes.values()].flatMap(({ claims }) => claims);
   return {
     userinfo_endpoint: issuer + USERINFO,
@@ -26,7 +26,7 @@ export function openIdMetadata(
     claims_parameter_supported: true,
     prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
     request_parameter_supported: false,
-    // Left out it would mean that they are (Discovery 1.0 section 3).
+    // Without this member, request URIs would count as supported (Discovery 1.0 section 3).
     request_uri_parameter_supported: false,
   };
 }

@@ -63,9 +63,9 @@ const ownScopes: Check<
 function openIdOptions<U extends User>() {
   return {
     /**
-     * Returns claims about a user, such as `({ groups }) => ({ groups })`, beside those that the user object has. An app gets those that
-     * the granted scopes name, and no others. Called for each userinfo request, and for an ID token that has such claims. When it throws,
-     * the app gets `server_error`, and the code or the refresh token can be used again.
+     * Returns claims about a user, such as `({ groups }) => ({ groups })`, besides those of the user object. An app gets only the claims
+     * that its granted scopes name. Called for each userinfo request, and for each ID token that has such claims. When it throws, the app
+     * gets `server_error`, and the code or the refresh token can be used again.
      * @default the members of the user that are named as a claim and have its type: `name`, `picture`, `locale` (strings), `email` (a
      * string) and `email_verified` (a boolean)
      */
@@ -79,16 +79,16 @@ function openIdOptions<U extends User>() {
      */
     scopes: optional(ownScopes, {}),
     /**
-     * Whether the claims of the scopes are in the ID token too, because many apps do not ask the userinfo endpoint (Auth.js). Each is as
-     * old as the token. With `false`, an app gets single ones by the parameter `claims` (section 5.5).
+     * Whether the claims of the scopes are in the ID token too: many apps, such as those with Auth.js, do not call the userinfo endpoint.
+     * Such a claim is as old as the token. With `false`, an app gets single claims by the parameter `claims` (section 5.5).
      * @default true
      */
-    idTokenClaims: optional(boolean, true),
+    claimsInIdToken: optional(boolean, true),
     /** How long an ID token is valid: apps check it once, when they get it. @default '1 hour' */
     idTokenLifetime: optional(lifetimeCheck, '1 hour'),
     /**
-     * The algorithm that signs ID tokens, whatever access tokens are signed with. Many apps accept `RS256` only, which OpenID Connect
-     * requires of each server.
+     * The algorithm that signs ID tokens, whichever one signs access tokens. Many apps accept `RS256` only, which OpenID Connect requires
+     * of each server.
      * @default 'RS256'
      */
     algorithm: optional(signingAlgorithm, 'RS256'),
@@ -98,7 +98,7 @@ function openIdOptions<U extends User>() {
 /** What apps learn of users who sign in to them with their account here (OpenID Connect Core 1.0). */
 export interface OpenIdOptions<U extends User = User> extends Given<ReturnType<typeof openIdOptions<U>>> {}
 
-/** The same, checked and with the defaults. */
+/** The options of `openid()`, checked and with the defaults. */
 export interface CheckedOpenId<U extends User = User> extends Values<ReturnType<typeof openIdOptions<U>>> {}
 
 /** @throws ConfigError for a wrong option */
@@ -106,7 +106,7 @@ export function readOpenId<U extends User>(given: OpenIdOptions<U>): CheckedOpen
   return readOptions(openIdOptions<U>(), given, 'openid()');
 }
 
-/** OpenID Connect Core 1.0 section 5.4. */
+/** The scopes that OpenID Connect defines (OpenID Connect Core 1.0 section 5.4). */
 const STANDARD_SCOPES: ReadonlyMap<string, Values<typeof IDENTITY_SCOPE>> = new Map([
   ['openid', { description: 'Sign you in', claims: [] }],
   [
@@ -132,9 +132,9 @@ export const USERINFO = '/oauth/userinfo';
 export interface OpenIdSettings {
   /** All scopes about who the user is, with the claims of each. */
   readonly scopes: ReadonlyMap<string, Values<typeof IDENTITY_SCOPE>>;
-  /** Called with users of the option `users` only, which makes dropping the type parameter safe. */
+  /** Only called with users of the option `users`, so that the type parameter can be dropped safely. */
   readonly claims: OpenIdClaims | undefined;
-  readonly idTokenClaims: boolean;
+  readonly claimsInIdToken: boolean;
   readonly idTokenLifetime: Seconds;
   readonly algorithm: SigningAlgorithm;
 }

@@ -2,9 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { DAY } from '../../contracts/duration.ts';
 import type { End, EndStore, Seconds } from '../../contracts/index.ts';
-import { inList, isStorable } from '../../database/column-values.ts';
+import { inList, isStorable, mapRows, text } from '../../database/rows.ts';
 import type { CoreSteps, Database, SignIns } from '../../database/database.ts';
-import { mapRows, text } from '../../database/rows.ts';
 import type { Row } from '../../database/rows.ts';
 import type { Statements } from '../../database/statements.ts';
 import { DELIVERY_MEMBERS, deliveryStore } from '../../outbox/delivery-store.ts';
@@ -42,12 +41,12 @@ export function logoutStore(database: Database, core: CoreSteps): LogoutStore {
   };
 }
 
-/** The reader of ends that makes deliveries of them. */
+/** The reader that turns ends into deliveries. */
 export function logoutReader(
   ends: Pick<EndStore, 'read' | 'release' | 'take'>,
   logouts: Pick<LogoutStore, 'add'>,
 ): EndReader {
-  // That of a session has those of its sign-ins beside it.
+  // Does not read ends of sessions, because the end of a session comes together with the ends of its sign-ins.
   return createEndReader(ends, {
     name: 'openid',
     kinds: ['sign_in', 'grant', 'user', 'client', 'all'],
@@ -84,14 +83,12 @@ const INTO = `insert into gatehouse_logouts
 const OF_TOLD_CLIENTS = (alias: string): string =>
   `join gatehouse_clients c on c.id = ${alias}.client_id and c.backchannel_logout_uri is not null`;
 
-// The client was told of this sign-in, or is being told, since the end. An end that is read twice adds nothing.
+// Excludes sign-ins of which the client was told, or is being told, since the end, so that an end that is read twice adds nothing.
 const NOT_TOLD = `not exists (
   select 1 from gatehouse_logouts l
   where l.user_id = e.user_id and l.client_id = e.client_id and l.session_uid = e.session_uid and l.created_at >= e.ended_at)`;
 
-/**
- * Adds what ends of sign-ins and of grants have to be told, one delivery for each session, and removes the ends; runs inside a transaction.
- */
+/** Adds the deliveries for ends of sign-ins and of grants, one for each session, and removes the ends. Runs inside a transaction. */
 async function addLogouts(statements: Statements, core: CoreSteps, ends: readonly End[]): Promise<void> {
   const { placeholders, values } = inList(ends.map(({ id }) => id));
   await statements.run(
@@ -108,7 +105,7 @@ async function addLogouts(statements: Statements, core: CoreSteps, ends: readonl
 
 const TOLD_CLIENTS = 'select id from gatehouse_clients where backchannel_logout_uri is not null';
 
-/** Adds what an end of a user, of a client or of all has ended at the clients that are told, in batches. */
+/** Adds the deliveries for an end of a user, of a client or of all, in batches, for the clients that are told. */
 async function addLogoutsOfMany(database: Database, core: CoreSteps, end: End): Promise<void> {
   const ended = end.kind as SignIns['ended'];
   for (const party of await partiesOf(database, end)) {
@@ -124,7 +121,10 @@ async function addLogoutsOfMany(database: Database, core: CoreSteps, end: End): 
   await core.endsDone(database, [end]);
 }
 
-/** Of all, client by client: the grants of others are many. */
+/**
+ * The parties whose sign-ins have ended. After an end of all, these are the clients that are told, because the grants of other clients
+ * are many.
+ */
 async function partiesOf(
   database: Database,
   { kind, value }: End,

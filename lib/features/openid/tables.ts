@@ -15,13 +15,13 @@ export const LOGOUT_TABLE: StoredTable = defineTable({
     ['due_at'],
     ['client_id', 'due_at'],
     ['client_id', 'created_at'],
-    // All that is asked for each end that is read: whether the client was told of the sign-in already.
+    // The index has all columns of the question that each end asks: whether the client was told of the sign-in already.
     ['user_id', 'client_id', 'session_uid', 'created_at'],
     ['expires_at'],
   ],
   expires: 'expires_at',
   user: 'user_id',
-  // A client that is not told yet still is.
+  // A delivery that is still due stays, so that its client is told.
   whenErased: 'due_at is null',
   renamed: 'owner_id',
 });

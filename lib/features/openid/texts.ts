@@ -1,3 +1,6 @@
+import type { ActivityTexts } from '../../record/event-rules.ts';
+import type { OPENID_EVENTS } from './events.ts';
+
 /** The sentences of the pages of OpenID Connect. */
 export const en = {
   'lastLogout.user.told': 'Told of your logout on {label}.',
@@ -14,7 +17,6 @@ export const en = {
   'lastLogout.problem.noUri': 'it has no address for logouts any more',
   'lastLogout.problem.unreachable': 'it could not be reached',
   'apps.lastLogout': 'Last logout',
-  'logout.leadOfApp': '{client} wants to sign you out. You are signed in as {user}.',
   'aboutUser.openid': 'Sign you in, and recognize you the next time',
   'aboutUser.profile': 'See your name, your picture and your language',
   'aboutUser.email': 'See your email address',
@@ -33,7 +35,7 @@ export const en = {
   'apps.signInHint':
     'Paste this into its settings, with the secret of this app. Register its redirect URI here, with your own host:',
   'apps.discoveryUrl': 'Discovery URL (OpenID Connect)',
-} as const;
+} as const satisfies ActivityTexts<typeof OPENID_EVENTS>;
 
 export type OpenIdText = keyof typeof en;
 
@@ -53,7 +55,6 @@ export const de: Readonly<Record<OpenIdText, string>> = {
   'lastLogout.problem.noUri': 'Die App hat keine Adresse für Abmeldungen mehr',
   'lastLogout.problem.unreachable': 'Die App war nicht erreichbar',
   'apps.lastLogout': 'Letzte Abmeldung',
-  'logout.leadOfApp': '{client} möchte Sie abmelden. Sie sind als {user} angemeldet.',
   'aboutUser.openid': 'Sie anmelden und beim nächsten Mal wiedererkennen',
   'aboutUser.profile': 'Ihren Namen, Ihr Bild und Ihre Sprache sehen',
   'aboutUser.email': 'Ihre E-Mail-Adresse sehen',

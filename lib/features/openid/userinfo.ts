@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 
 import type { VerifyAccessToken } from '../../contracts/index.ts';
-import { errorOfFailure } from '../../engine/request.ts';
+import { errorOfFailure } from '../../engine/outcome.ts';
 import type { EngineRequest } from '../../engine/request.ts';
 import { BodyError } from '../../errors.ts';
 import { FORM, discardRest } from '../../http/body.ts';
@@ -22,7 +22,7 @@ export interface UserinfoParts {
   readonly findClaims: FindClaims;
   readonly findUsable: FindUsable;
   readonly isActive: IsTokenActive;
-  /** Of tokens that may read the endpoint. */
+  /** Verifies the tokens that may read the endpoint. */
   readonly verify: VerifyAccessToken;
 }
 
@@ -46,7 +46,7 @@ export function createUserinfoEndpoint(
     const { scopes = [] } = usable;
     if (!scopes.includes(OPENID))
       throw new Refused(403, 'insufficient_scope', `the access token needs the scope ${OPENID}`);
-    // An access token of a user has both.
+    // An access token of a user has both a client and a user.
     const [client, user] = [usable.client!, usable.user!];
     return { ...(await findClaims(user, { client, scopes })), sub: user.id };
   }
@@ -87,7 +87,7 @@ export function createUserinfoEndpoint(
   }
 }
 
-/** A refusal of RFC 6750 section 3.1. @param error - its code; `undefined`: no token was sent */
+/** A refusal of RFC 6750 section 3.1. @param error - its code; `undefined` when no token was sent */
 class Refused extends Error {
   readonly status: number;
   readonly error: string | undefined;

@@ -2,14 +2,14 @@ import { now } from '../../contracts/clock.ts';
 import type { Storage } from '../../contracts/index.ts';
 import type { AdministrationCore } from '../core.ts';
 import { createEndPersonalToken } from './end.ts';
-import type { CompletePersonalTokenSettings, WithPersonalTokens } from './index.ts';
+import type { PersonalTokenSettings, WithPersonalTokens } from './index.ts';
 import { createPersonalTokens } from './manage.ts';
 import { personalTokenStore } from './store.ts';
 
-/** Whether there is a user, and which permissions the user has, is not known here. */
+/** Makes the personal tokens of an administration, which knows neither whether a user exists nor which permissions the user has. */
 export async function administerPersonalTokens(
   { announce, audit, scopesOf, storage }: AdministrationCore,
-  { maxLifetime, perUser }: Pick<CompletePersonalTokenSettings, 'maxLifetime' | 'perUser'>,
+  { maxLifetime, perUser }: Pick<PersonalTokenSettings, 'maxLifetime' | 'perUser'>,
 ): Promise<WithPersonalTokens> {
   const store = await storage.store('personalTokens', personalTokenStore);
   return {

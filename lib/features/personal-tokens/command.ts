@@ -14,27 +14,27 @@ import { MOST_PERSONAL_TOKENS, personalTokens } from './index.ts';
 import type { WithPersonalTokens } from './index.ts';
 import type { PersonalToken } from './types.ts';
 
-/** With the options of the servers where the file of `--gate` exports them, else with the widest. */
+/** The tokens, with the options of the servers if the file of `--gate` exports them, else with the widest options. */
 async function tokensOf({ administration, names }: Session): Promise<WithPersonalTokens['personalTokens']> {
   const widest = personalTokens({ perUser: MOST_PERSONAL_TOKENS });
   const given = names?.features?.find(({ name }) => name === widest.name) as typeof widest | undefined;
-  return (await administration.use(given ?? widest)).personalTokens;
+  return (await administration.featureMembers(given ?? widest)).personalTokens;
 }
 
 interface NewToken {
-  readonly user: string;
+  readonly userId: string;
   readonly name: string;
-  readonly expires: Seconds;
+  readonly lifetime: Seconds;
   readonly resource?: string;
   readonly scope: readonly string[];
   readonly permission: readonly string[];
   readonly unchecked?: true;
 }
 
-/** `gatehouse token list | create | revoke` */
+/** `gatehouse personal-token list | create | revoke` */
 export function addTokenCommands(program: Command): void {
   const token = program
-    .command('token')
+    .command('personal-token')
     .helpCommand(false)
     .summary('list, create and revoke personal access tokens')
     .description(
@@ -55,10 +55,10 @@ export function addTokenCommands(program: Command): void {
     .description(
       'Create a personal access token. It is shown only once. Its permissions are at most those of the user at each request.',
     )
-    .requiredOption('--user <user-id>', 'the id of the user')
+    .requiredOption('--user-id <id>', 'the id of the user')
     .requiredOption('--name <text>', 'what it is for')
     .requiredOption(
-      '--expires <duration>',
+      '--lifetime <duration>',
       'how long it works, such as "30 days"; a year at most',
       durationWithUnit,
     )
@@ -66,12 +66,15 @@ export function addTokenCommands(program: Command): void {
     .option('--scope <name...>', 'the scopes that it is limited to', [])
     .option('--permission <name...>', 'the permissions, for an API without scopes', [])
     .option('--unchecked', 'also without a --gate by which the user and the names are checked')
-    .addHelpText('after', '\nJSON: {"token": {...}, "value": "...", "notes": []}, a token as in `token list`')
+    .addHelpText(
+      'after',
+      '\nJSON: {"token": {...}, "value": "...", "notes": []}, a token as in `personal-token list`',
+    )
     .action(create);
   token
     .command('revoke <token-id>')
-    .summary('end a token')
-    .description('End a personal access token. Running servers refuse it within seconds.')
+    .summary('revoke a token')
+    .description('Revoke a personal access token. Running servers refuse it within seconds.')
     .option('--yes', 'do not ask')
     .addHelpText('after', '\nJSON: {"revoked": "<token-id>" | null}')
     .action(revoke);
@@ -93,19 +96,19 @@ const list = withSession(async (session, _options: object, userId: string) => {
 });
 
 const create = withSession(async (session, given: NewToken) => {
-  const { expires: lifetime, name, permission, resource, scope, unchecked, user } = given;
+  const { lifetime, name, permission, resource, scope, unchecked, userId } = given;
   const { names } = session;
-  const notes = uncheckedNames(names, { users: [user], scopes: scope, permissions: permission });
+  const notes = uncheckedNames(names, { users: [userId], scopes: scope, permissions: permission });
   if (notes.length > 0 && !unchecked)
     throw new UsageError(
       `${notes.join(' ')} Give --gate with a module that exports \`gate\`, \`scopes\` and \`users\`, or --unchecked to create the token all the same.`,
     );
-  await checkUser(names, user);
+  await checkUser(names, userId);
   checkPermissions(names, permission);
   const token = await (
     await tokensOf(session)
   ).create({
-    user,
+    userId,
     name,
     lifetime,
     resource,
@@ -122,7 +125,7 @@ const create = withSession(async (session, given: NewToken) => {
 /** @throws UsageError when the host has no such user */
 async function checkUser(names: GateFile | undefined, id: string): Promise<void> {
   if (names?.users && !(await names.users.find(id)))
-    throw new UsageError(`--user: users.find() finds no user ${id}; give the id of one.`);
+    throw new UsageError(`--user-id: users.find() finds no user ${id}; give the id of one.`);
 }
 
 /** @throws UsageError for a permission that the gate does not have */
@@ -132,14 +135,14 @@ function checkPermissions(names: GateFile | undefined, given: readonly string[])
 }
 
 const revoke = withSession(async (session, options: { yes?: boolean }, id: string) => {
-  await confirm(`End the token ${id}? Scripts that use it lose their access.`, options);
-  const isEnded = await (await tokensOf(session)).revoke(id);
+  await confirm(`Revoke the token ${id}? Scripts that use it lose their access.`, options);
+  const isRevoked = await (await tokensOf(session)).revoke(id);
   return {
-    json: { revoked: isEnded ? id : null },
-    text: isEnded
-      ? `Ended the token ${id}. Running servers apply it within seconds.`
+    json: { revoked: isRevoked ? id : null },
+    text: isRevoked
+      ? `Revoked the token ${id}. Running servers apply it within seconds.`
       : `There is no token ${id}.`,
-    exitCode: isEnded ? 0 : 1,
+    exitCode: isRevoked ? 0 : 1,
   };
 });
 

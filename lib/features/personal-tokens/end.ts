@@ -3,12 +3,12 @@ import type { AuditLog, AuditOrigin, Storage, StoredChange } from '../../contrac
 import { hashCredential } from '../../keys/hash.ts';
 import type { PersonalToken, PersonalTokenStore } from './types.ts';
 
-/** Ends personal access tokens, with an audit event. Each resolves to `false` when there is none. */
+/** Ends personal access tokens, with an audit event. Each method resolves to `false` when there is no such token. */
 export interface EndPersonalToken {
   byId(this: void, id: string, origin?: AuditOrigin): Promise<boolean>;
-  /** By its id, if it is a token of the user. */
+  /** Ends a token by its id, if it is a token of the user. */
   ofUser(this: void, userId: string, id: string, origin?: AuditOrigin): Promise<boolean>;
-  /** By its value, as anybody may who has found it. */
+  /** Ends a token by its value: anybody who has found a token may end it. */
   byValue(this: void, value: string, origin?: AuditOrigin): Promise<boolean>;
 }
 
@@ -30,14 +30,14 @@ export function createEndPersonalToken(
     const { id, name, userId } = token;
     const isEnded = await store.delete(id);
     announce({ tokenId: id });
-    if (isEnded) audit.record({ type: 'personal_token_ended', userId, tokenId: id, name }, origin);
+    if (isEnded) audit.record({ type: 'personal_token_revoked', userId, tokenId: id, name }, origin);
     return isEnded;
   }
 
   return {
     async byId(id, origin) {
       const isEnded = await end(store.find(id), origin);
-      // Another node may have ended it a moment ago, and this node has it cached.
+      // Another node may have ended the token a moment ago, while this node has it cached.
       if (!isEnded) announce({ tokenId: id });
       return isEnded;
     },

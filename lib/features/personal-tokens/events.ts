@@ -12,13 +12,13 @@ export type PersonalTokenEvent =
       /** The API that the token is for; absent for the default. */
       readonly resource?: string | undefined;
       readonly scopes?: readonly string[] | undefined;
-      /** What limits it where its API has no scopes. */
+      /** The permissions that limit the token where its API has no scopes. */
       readonly permissions?: readonly string[] | undefined;
       readonly expiresAt: Seconds;
     }
-  /** `personal_token_used`: for the first time from the network (IPv4 /24, IPv6 /48) of the record's `address`. */
+  /** `personal_token_used` is recorded when the token is first used from the network (IPv4 /24, IPv6 /48) of the record's `address`. */
   | {
-      readonly type: 'personal_token_used' | 'personal_token_ended';
+      readonly type: 'personal_token_used' | 'personal_token_revoked';
       readonly userId: string;
       readonly tokenId: string;
       readonly name: string;
@@ -30,23 +30,25 @@ declare module '../../contracts/audit.ts' {
   }
 }
 
-export const PERSONAL_TOKEN_EVENTS: Readonly<Record<PersonalTokenEvent['type'], EventRule>> = {
+export const PERSONAL_TOKEN_EVENTS = {
   personal_token_created: {
     shares: [[REPEATED, 'userId']],
+    activity: 'hidden',
     ofUser: ['name'],
     counter: {
       name: 'gatehouse_personal_tokens_created_total',
       help: 'Personal access tokens that were created.',
     },
   },
-  personal_token_used: { shares: [[REPEATED, 'tokenId']], ofUser: ['name'] },
-  personal_token_ended: {
+  personal_token_used: { shares: [[REPEATED, 'tokenId']], activity: 'hidden', ofUser: ['name'] },
+  personal_token_revoked: {
     shares: [[REPEATED, 'userId']],
+    activity: 'hidden',
     ofUser: ['name'],
     counter: {
-      name: 'gatehouse_personal_tokens_ended_total',
-      help: 'Personal access tokens that were ended.',
-      // The events of requests have an id of the request, and those of a user's pages the user.
+      name: 'gatehouse_personal_tokens_revoked_total',
+      help: 'Personal access tokens that were revoked.',
+      // Events of requests have a request id; events of a user's pages have the user as the actor.
       label: {
         name: 'actor',
         values: ['user', 'holder', 'host'],
@@ -55,4 +57,4 @@ export const PERSONAL_TOKEN_EVENTS: Readonly<Record<PersonalTokenEvent['type'], 
       },
     },
   },
-};
+} as const satisfies Readonly<Record<PersonalTokenEvent['type'], EventRule>>;

@@ -1,4 +1,4 @@
-import { apiOf, AUTH_FAILURES, ofAnotherApi } from '../../access/challenge.ts';
+import { AUTH_FAILURES, ofAnotherApi } from '../../access/challenge.ts';
 import type { AuthFailure } from '../../access/challenge.ts';
 import { effectivePermissions, makePrincipal } from '../../access/principal.ts';
 import type { EffectivePermissions } from '../../access/principal.ts';
@@ -17,12 +17,12 @@ import { isPersonalToken } from './value.ts';
 /** Where the gate has this permission, a user needs it to create and to use personal access tokens. */
 export const USE_PERSONAL_TOKENS = 'use_personal_tokens';
 
-/** Whom a token speaks for. */
+/** The user of a token, with what the token permits. */
 interface Holder {
   readonly user: User;
   /** The permissions that the user has now. */
   readonly effective: EffectivePermissions;
-  /** Those of the token that its API still has. */
+  /** The scopes of the token that its API still has. */
   readonly scopes: ScopeLimit;
 }
 
@@ -56,7 +56,7 @@ export function personalTokenForm(
 
   return {
     isWellFormed: isPersonalToken,
-    // One read by the hash of its value, and the user.
+    // Takes one read by the hash of the token's value, and the read of the user.
     loaderFor: (api) => async (value, at) => {
       const token = await store.findByHash(hashCredential(value));
       if (!token) return REFUSALS.unknown;
@@ -76,15 +76,14 @@ export function personalTokenForm(
           token: Object.freeze({ id, name }),
         },
         effective,
-        { gate, granted: scopes, scopes: api.scopes, chosen: permissions },
+        { api, gate, granted: scopes, chosen: permissions },
       );
-      apiOf.set(principal, api);
       let usedFrom: string | undefined;
       return {
         principal,
         expiresAt: token.expiresAt,
         subject: { tokenId: id, userId },
-        // Compared here, because it is called for each request.
+        // Compared here, because this function is called for each request.
         onUse(address) {
           if (address === usedFrom) return;
           usedFrom = address;
@@ -93,7 +92,7 @@ export function personalTokenForm(
       };
     },
     end: end.byValue,
-    // Of any API; none for one that the guard of its API would refuse.
+    // Describes a token of any API. A token that the guard of its API would refuse is not active.
     async introspect(value) {
       const token = await store.findByHash(hashCredential(value));
       const holder = token && (await findHolder(token));
@@ -102,7 +101,7 @@ export function personalTokenForm(
       const { effective, scopes } = holder;
       const permissions = token.permissions?.filter((name) => effective.sources.has(name));
       return {
-        // It has no client: the engine would look for it.
+        // Has no client, because the engine would look for it.
         kind: 'AccessToken',
         jti,
         iat,

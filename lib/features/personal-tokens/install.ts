@@ -4,7 +4,7 @@ import type { Core } from '../core.ts';
 import type { Installed } from '../feature.ts';
 import { createEndPersonalToken } from './end.ts';
 import { personalTokenForm } from './form.ts';
-import type { CompletePersonalTokenSettings, WithPersonalTokens } from './index.ts';
+import type { PersonalTokenSettings, WithPersonalTokens } from './index.ts';
 import { createPersonalTokens } from './manage.ts';
 import { createOwnTokens } from './own-tokens.ts';
 import { personalTokenStore } from './store.ts';
@@ -12,7 +12,7 @@ import { createRecordUse } from './uses.ts';
 
 export async function installPersonalTokens(
   core: Core,
-  settings: CompletePersonalTokenSettings,
+  settings: PersonalTokenSettings,
 ): Promise<Installed<WithPersonalTokens>> {
   const { announce, audit, options, storage, users } = core;
   const { gate, issuer, login, resources } = options;
@@ -24,7 +24,7 @@ export async function installPersonalTokens(
   }
   const store = await storage.store('personalTokens', personalTokenStore);
   const end = createEndPersonalToken(store, { announce, audit, storage });
-  const managed = createPersonalTokens({
+  const tokens = createPersonalTokens({
     ...settings,
     store,
     audit,
@@ -34,29 +34,33 @@ export async function installPersonalTokens(
     scopesOf: (resource = issuer) => resources.get(resource)?.scopes,
     async permissionsOf(userId) {
       const found = await users.find(userId);
-      return found && gate.effective(found.assignment);
+      return found && gate.effectivePermissions(found.assignment);
     },
   });
   const { path } = settings;
   return {
     api: {
       personalTokens: {
-        create: async (token) => managed.create(token),
-        list: managed.list,
-        revoke: async (id) => managed.revoke(id),
+        create: async (token) => tokens.create(token),
+        list: tokens.list,
+        revoke: async (id) => tokens.revoke(id),
       },
     },
     tokens: personalTokenForm(core, { end, store, tokenUsed: createRecordUse(core, store) }),
     grants: {
       list: 'personalTokens',
-      target: 'personalToken',
-      of: managed.list,
-      end: async (id) => managed.revoke(id),
+      target: 'personalTokenId',
+      of: tokens.list,
+      end: async (id) => tokens.revoke(id),
     },
     ...(path !== undefined && {
       endpoints: [{ ...PAGE, area: path }],
       pages: async () =>
-        (await import('./pages.ts')).personalTokenPages(path, createOwnTokens(core, { managed, settings })),
+        (await import('./pages.ts')).personalTokenPages({
+          ...core,
+          ownTokensOf: createOwnTokens(core, { tokens, settings }),
+          path,
+        }),
     }),
   };
 }

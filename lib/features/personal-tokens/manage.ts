@@ -19,15 +19,15 @@ import type {
 } from './types.ts';
 import { makePersonalTokenValue } from './value.ts';
 
-// Checked below, where each mistake becomes one of a field: people type the values.
+// Checked below, where each mistake is reported for its field, because people type these values.
 const CREATE = {
   /** The id of the user. */
-  user: unchecked<string>,
-  /** The user's own words for it, 1 to 100 characters. */
+  userId: unchecked<string>,
+  /** The user's own words for the token, 1 to 100 characters. */
   name: unchecked<string>,
-  /** How long it works: at least a second, at most the option `maxLifetime`. */
+  /** How long the token works: at least a second, at most the option `maxLifetime`. */
   lifetime: unchecked<Duration>,
-  /** The API that it is for: the issuer or one of the option `resources`. @default the issuer */
+  /** The API that the token is for: the issuer or one of the option `resources`. @default the issuer */
   resource: optional(unchecked<string>),
   /** At least one scope of the API, where it has scopes. */
   scopes: optional(unchecked<readonly string[]>),
@@ -36,7 +36,7 @@ const CREATE = {
 };
 
 /** A personal access token to create. */
-export interface PersonalTokenOptions extends Given<typeof CREATE> {}
+export interface PersonalTokenFields extends Given<typeof CREATE> {}
 
 /** What `createPersonalTokens()` takes. */
 export interface PersonalTokenPorts {
@@ -45,30 +45,33 @@ export interface PersonalTokenPorts {
   readonly end: EndPersonalToken;
   /** `RevocationStore.latestSequence`. */
   readonly latestSequence: () => Promise<number>;
-  /** The default API. `undefined`: not known, as in an administration. */
+  /** The default API; `undefined` when it is not known, as in an administration. */
   readonly issuer: string | undefined;
-  /** The scopes of an API by its URL; of the default one without. `undefined`: there is no such API. */
+  /** The scopes of an API by its URL, or of the default API without a URL; `undefined` when there is no such API. */
   readonly scopesOf: (resource: string | undefined) => ReadonlyMap<string, unknown> | undefined | 'unknown';
-  /** The permissions that a user has now. `undefined`: there is no such user. `unknown`: not known, as in an administration. */
+  /**
+   * The permissions that a user has now; `undefined` when there is no such user, and `unknown` when they are not known, as in an
+   * administration.
+   */
   readonly permissionsOf: (userId: string) => Promise<ReadonlyMap<string, unknown> | undefined | 'unknown'>;
   readonly maxLifetime: Seconds;
   readonly perUser: number;
 }
 
 /** The personal access tokens of users, with what the server itself may do. */
-export interface ManagedPersonalTokens extends PersonalTokens<PersonalTokenOptions> {
+export interface PersonalTokenRegistry extends PersonalTokens<PersonalTokenFields> {
   /**
-   * @param origin - who created it, and from where
-   * @param sequence - `RevocationStore.latestSequence` of the login that it is created by. @default the latest
+   * @param origin - who created the token, and from where
+   * @param sequence - `RevocationStore.latestSequence` at the login by which the token is created. @default the latest
    */
   create(
     this: void,
-    options: PersonalTokenOptions,
+    options: PersonalTokenFields,
     origin?: AuditOrigin,
     sequence?: number,
   ): Promise<NewPersonalToken>;
   revoke(this: void, id: string, origin?: AuditOrigin): Promise<boolean>;
-  /** The same, of a token that has to be the user's. */
+  /** Ends a token by its id, if it is a token of the user. */
   revokeOfUser(this: void, userId: string, id: string, origin?: AuditOrigin): Promise<boolean>;
   list(this: void, userId: string): Promise<readonly PersonalToken[]>;
 }
@@ -76,20 +79,20 @@ export interface ManagedPersonalTokens extends PersonalTokens<PersonalTokenOptio
 const LONGEST_NAME = 100;
 
 /** Creates, lists and ends personal access tokens. */
-export function createPersonalTokens(ports: PersonalTokenPorts): ManagedPersonalTokens {
+export function createPersonalTokens(ports: PersonalTokenPorts): PersonalTokenRegistry {
   const { audit, end, perUser, store } = ports;
 
-  async function check(given: PersonalTokenOptions): Promise<Omit<NewPersonalTokenRow, 'hash' | 'sequence'>> {
+  async function check(given: PersonalTokenFields): Promise<Omit<NewPersonalTokenRow, 'hash' | 'sequence'>> {
     const options = readOptions(CREATE, given, 'personalTokens.create()');
-    const { lifetime: duration, name, user: userId } = options;
+    const { lifetime: duration, name, userId } = options;
     const resource = options.resource === ports.issuer ? undefined : options.resource;
-    const held = isFilled(userId) ? await ports.permissionsOf(userId) : undefined;
+    const userPermissions = isFilled(userId) ? await ports.permissionsOf(userId) : undefined;
     const lifetime = parseDuration(duration);
     const mistakes = [
-      ...(held ? [] : [fieldError('user', 'unknown_user')]),
+      ...(userPermissions ? [] : [fieldError('userId', 'unknown_user')]),
       ...inField('name', nameMistake(name)),
       ...inField('lifetime', lifetimeMistake(lifetime, ports.maxLifetime)),
-      ...accessMistakes(options, { known: ports.scopesOf(resource), held }),
+      ...accessMistakes(options, { apiScopes: ports.scopesOf(resource), userPermissions }),
     ];
     if (mistakes.length > 0) throw new PersonalTokenInvalidError(mistakes);
     const createdAt = now();
@@ -114,7 +117,7 @@ export function createPersonalTokens(ports: PersonalTokenPorts): ManagedPersonal
       const value = makePersonalTokenValue();
       const row = { ...token, hash: hashCredential(value), sequence };
       if (!(await store.insert(row, { limit: perUser, now: token.createdAt })))
-        throw new PersonalTokenInvalidError([fieldError('user', 'too_many_tokens', { most: perUser })]);
+        throw new PersonalTokenInvalidError([fieldError('userId', 'too_many_tokens', { most: perUser })]);
       const { createdAt: _createdAt, id: tokenId, ...about } = token;
       audit.record({ type: 'personal_token_created', tokenId, ...about }, origin);
       return { ...token, lastUsedAt: undefined, lastUsedFrom: undefined, value };
@@ -146,34 +149,37 @@ function lifetimeMistake(lifetime: Seconds | undefined, most: number): Mistake |
 }
 
 /**
- * @param known - the scopes of the API
- * @param held - the permissions of the user
+ * @param apiScopes - `unknown` when the scopes are not checked
+ * @param userPermissions - the permissions of the user
  */
 function accessMistakes(
-  { permissions, scopes }: Pick<PersonalTokenOptions, 'permissions' | 'scopes'>,
+  { permissions, scopes }: Pick<PersonalTokenFields, 'permissions' | 'scopes'>,
   {
-    held,
-    known,
+    userPermissions,
+    apiScopes,
   }: {
-    readonly known: ReturnType<PersonalTokenPorts['scopesOf']>;
-    readonly held: ReadonlyMap<string, unknown> | undefined | 'unknown';
+    readonly apiScopes: ReturnType<PersonalTokenPorts['scopesOf']>;
+    readonly userPermissions: ReadonlyMap<string, unknown> | undefined | 'unknown';
   },
 ): FieldError[] {
-  if (known === undefined) return [fieldError('resource', 'unknown_resource')];
+  if (apiScopes === undefined) return [fieldError('resource', 'unknown_resource')];
   for (const [field, names] of Object.entries({ permissions, scopes })) {
     if (names !== undefined && !(Array.isArray(names) && names.every(isFilled)))
       return [fieldError(field, 'not_strings')];
   }
-  if (known !== 'unknown' && known.size > 0 && permissions !== undefined)
+  if (apiScopes !== 'unknown' && apiScopes.size > 0 && permissions !== undefined)
     return [fieldError('permissions', 'permissions_of_scopes')];
-  if (scopes?.length === 0 || (scopes === undefined && known !== 'unknown' && known.size > 0))
+  if (scopes?.length === 0 || (scopes === undefined && apiScopes !== 'unknown' && apiScopes.size > 0))
     return [fieldError('scopes', 'scope_missing')];
   return [
     ...(scopes ?? [])
-      .filter((name) => known !== 'unknown' && !known.has(name))
+      .filter((name) => apiScopes !== 'unknown' && !apiScopes.has(name))
       .map((name) => fieldError('scopes', 'unknown_scope', { name })),
     ...(permissions ?? [])
-      .filter((name) => held !== undefined && held !== 'unknown' && !held.has(name))
+      .filter(
+        (name) =>
+          userPermissions !== undefined && userPermissions !== 'unknown' && !userPermissions.has(name),
+      )
       .map((name) => fieldError('permissions', 'not_assignable', { name })),
   ];
 }

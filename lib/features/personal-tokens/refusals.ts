@@ -2,7 +2,7 @@ import type { GuardedForm } from '../../access/authenticator.ts';
 import type { AuthFailure } from '../../access/challenge.ts';
 import { isPersonalToken } from './value.ts';
 
-/** Why a guard refuses a personal access token: whoever holds one is told. */
+/** Why a guard refuses a personal access token. The holder of the token is told the reason. */
 export const REFUSALS = {
   unknown: {
     code: 'token_invalid',
@@ -26,7 +26,7 @@ export const REFUSALS = {
   },
 } satisfies Record<string, AuthFailure>;
 
-/** At the guards of a server without the feature. */
+/** How the guards of a server without the feature refuse personal access tokens. */
 export const PERSONAL_TOKENS_OFF: GuardedForm = {
   isWellFormed: isPersonalToken,
   load: async () => REFUSALS.off,

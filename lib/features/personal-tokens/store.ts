@@ -1,9 +1,7 @@
-import { isStorable, toStrings } from '../../database/column-values.ts';
-import type { Integer } from '../../database/column-values.ts';
+import { integer, isStorable, json, mapRows, optional, text, toStrings } from '../../database/rows.ts';
+import type { Integer, Row } from '../../database/rows.ts';
 import type { Database } from '../../database/database.ts';
 import { notEnded, UNLESS_USER_ENDED } from '../../database/ends.ts';
-import { integer, json, mapRows, optional, text } from '../../database/rows.ts';
-import type { Row } from '../../database/rows.ts';
 import { PERSONAL_TOKEN_TABLE } from './tables.ts';
 import { KEPT_NETWORKS } from './types.ts';
 import type { NewPersonalTokenRow, PersonalToken, PersonalTokenStore, PersonalTokenUse } from './types.ts';
@@ -25,15 +23,15 @@ export function personalTokenStore(database: Database): PersonalTokenStore {
       await database.run(DELETE_USELESS, [token.userId, now]);
       const { sequence, userId } = token;
       const values = NEW_TOKENS.values(token);
-      // An insert that finds its place taken, by another one under way, looks for another place.
+      // An insert that finds its place taken by another insert under way looks for another place.
       for (let attempt = 0; attempt < 2 * limit; attempt += 1) {
-        // Of no use, as one that was inserted before the end.
+        // The user was ended: a token would be of no use, like a token that was inserted before the end.
         if (!(await database.get(`select 1 as live ${UNLESS_USER_ENDED}`, [userId, sequence]))) return true;
-        const rows = await database.all<{ place: Integer }>(PLACES, [userId]);
+        const rows = await database.all<{ place: Integer }>(SELECT_PLACES, [userId]);
         if (rows.length >= limit) return false;
         const taken = new Set(rows.map(({ place }) => Number(place)));
         const free = Array.from({ length: limit }, (_, place) => place).filter((place) => !taken.has(place));
-        // Any of them, so that inserts at once rarely choose the same.
+        // A random free place, so that concurrent inserts rarely choose the same one.
         const place = free[Math.floor(Math.random() * free.length)]!;
         if (await database.insertUnlessStored(insert, [...values, place, userId, sequence])) return true;
       }
@@ -102,8 +100,8 @@ const FIND = `${SELECT} where t.id = ? and ${IS_LIVE}`;
 const FIND_BY_HASH = `${SELECT} where t.hash = ? and ${IS_LIVE}`;
 const LIST = `${SELECT} where t.user_id = ? and t.expires_at > ? and ${IS_LIVE} order by t.created_at desc, t.id`;
 
-// The primary key is the user and a place: of any number of inserts at once, the database lets one have a place.
-const PLACES = `select place from ${TABLE} where user_id = ?`;
+// The primary key is the user and a place: among any number of concurrent inserts, the database gives a place to only one.
+const SELECT_PLACES = `select place from ${TABLE} where user_id = ?`;
 const DELETE_USELESS = `
   delete from ${TABLE} where user_id = ? and (expires_at <= ? or not (${notEnded(TABLE, ['user', 'all'])}))`;
 

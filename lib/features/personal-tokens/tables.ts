@@ -6,7 +6,7 @@ export const PERSONAL_TOKEN_TABLE: StoredTable = defineTable({
   name: 'gatehouse_personal_tokens',
   columns: {
     user_id: 'id',
-    // Of those that a user may have.
+    // One of the places for the tokens that a user may have.
     place: 'integer',
     id: 'id',
     hash: 'id',
@@ -19,7 +19,7 @@ export const PERSONAL_TOKEN_TABLE: StoredTable = defineTable({
     sequence: 'integer',
     last_used_at: 'integer?',
     last_used_from: 'id?',
-    // From which it was used.
+    // The networks from which the token was used.
     networks: 'text?',
   },
   key: ['user_id', 'place'],

@@ -5,19 +5,22 @@ export interface PersonalToken {
   /** Not a credential: it names the token in lists, in the audit log and at introspection (`jti`). */
   readonly id: string;
   readonly userId: string;
-  /** The user's own words for it, such as "Nightly import". */
+  /** The user's own words for the token, such as "Nightly import". */
   readonly name: string;
-  /** The API that it is for; `undefined` for the default, the server's own. */
+  /** The API that the token is for; `undefined` for the default API, the server's own. */
   readonly resource: string | undefined;
-  /** The scopes that it is limited to. `undefined`: its API has no scopes, and {@link PersonalToken.permissions} limit it. */
+  /** The scopes that the token is limited to; `undefined` when its API has no scopes, and {@link PersonalToken.permissions} limit it. */
   readonly scopes: readonly string[] | undefined;
-  /** The permissions that it is limited to, where its API has no scopes. Empty: it says who the user is, and permits nothing. */
+  /**
+   * The permissions that the token is limited to, where its API has no scopes. With an empty list, it says who the user is and permits
+   * nothing.
+   */
   readonly permissions: readonly string[] | undefined;
   readonly createdAt: Seconds;
   readonly expiresAt: Seconds;
-  /** To the hour. `undefined`: never. */
+  /** The time of the last use, to the hour; `undefined` when the token was never used. */
   readonly lastUsedAt: Seconds | undefined;
-  /** The IP address of that use. */
+  /** The IP address of the last use. */
   readonly lastUsedFrom: string | undefined;
 }
 
@@ -26,8 +29,8 @@ export interface NewPersonalTokenRow extends Omit<PersonalToken, 'lastUsedAt' | 
   /** SHA-256 of the value, base64url. */
   readonly hash: string;
   /**
-   * `RevocationStore.latestSequence` before the login, or the call, that it is created by: it is never valid when its user, or all, were
-   * ended since.
+   * `RevocationStore.latestSequence` before the login, or the call, by which the token is created: it is never valid when its user, or
+   * all, were ended since.
    */
   readonly sequence: number;
 }
@@ -46,9 +49,9 @@ export interface PersonalTokenUse {
  */
 export interface PersonalTokenStore {
   /**
-   * Inserts a token, unless its user has `limit` of them, those that have expired at `now` not counted. Of any number of calls at once, on
-   * any number of nodes, no more succeed than the limit allows. Resolves to `false` when the limit is reached. When the user was ended
-   * after its `sequence`, nothing is stored, and it resolves to `true`.
+   * Inserts a token, unless its user has `limit` tokens; tokens that have expired at `now` do not count. However many calls run at once,
+   * on any number of nodes, no more succeed than the limit allows. Resolves to `false` when the limit is reached. When the user was ended
+   * after the token's `sequence`, nothing is stored, and the call resolves to `true`.
    */
   insert(
     token: NewPersonalTokenRow,
@@ -63,8 +66,8 @@ export interface PersonalTokenStore {
   /** Deletes a token. Resolves to `false` when there is none. */
   delete(id: string): Promise<boolean>;
   /**
-   * Records a use of a token that still exists. Resolves to whether it is the first one from this network; of several at once, one is. The
-   * last 20 are kept.
+   * Records a use of a token that still exists. Resolves to whether it is the first use from this network; among concurrent uses, only
+   * one is the first. The last 20 networks are kept.
    */
   recordUse(id: string, use: PersonalTokenUse): Promise<boolean>;
 }
@@ -86,22 +89,22 @@ export interface TokenChoice {
 
 /** The personal access tokens of one user, for the pages. Durations are in seconds. */
 export interface OwnPersonalTokens {
-  /** `false`: the gate has the permission `use_personal_tokens`, and the user does not hold it. */
+  /** `false` when the gate has the permission `use_personal_tokens` and the user does not hold it. */
   readonly mayUse: boolean;
   readonly maxLifetime: Seconds;
   readonly perUser: number;
-  /** The APIs that a token can be for, the default one first, with what it can be limited to. */
+  /** The APIs that a token can be for, the default API first, with the choices that can limit a token. */
   readonly apis: readonly {
-    /** `undefined`: the default one. */
+    /** `undefined` for the default API. */
     readonly resource: string | undefined;
     readonly name: string;
-    /** Whether these are scopes of the API, or, where it has none, permissions of the user. */
+    /** Whether the choices are scopes of the API or, where it has no scopes, permissions of the user. */
     readonly kind: 'scope' | 'permission';
     readonly choices: readonly TokenChoice[];
   }[];
   /** Whether the user has given the password a short time ago (the option `loginAge`). */
   isLoginFresh(): Promise<boolean>;
-  /** Lists those that work, newest first. */
+  /** Lists the tokens that work, newest first. */
   list(): Promise<readonly PersonalToken[]>;
   /**
    * Creates a token.
@@ -109,7 +112,7 @@ export interface OwnPersonalTokens {
    * @param token.chosen - the names of choices of its API
    * @param once - a random string in the form, by which a form that is posted several times creates one token only
    * @returns `undefined` when an earlier post of the form has created the token, or is about to
-   * @throws PersonalTokenInvalidError with one entry per mistake; LoginRequiredError without a fresh login; PermissionMissingError
+   * @throws ValidationError with one entry per mistake; GatehouseError `ERR_LOGIN_REQUIRED` without a fresh login; GatehouseError `ERR_PERMISSION_MISSING`
    * unless the user may use such tokens
    */
   create(
@@ -121,23 +124,23 @@ export interface OwnPersonalTokens {
     },
     once: string,
   ): Promise<NewPersonalToken | undefined>;
-  /** Ends a token of the user. Resolves to `false` when there is none. */
-  end(id: string): Promise<boolean>;
+  /** Revokes a token of the user. Resolves to `false` when there is none. */
+  revoke(id: string): Promise<boolean>;
 }
 
 /** The personal access tokens of users: `auth.personalTokens`. */
 export interface PersonalTokens<Options extends object = object> {
   /**
-   * Creates a token. Ask the user for the password before you offer that on pages of your own: the bundled page does.
+   * Creates a token. Ask the user for the password before you offer this on pages of your own, as the bundled page does.
    *
-   * @throws PersonalTokenInvalidError with one entry per mistake, also when the user has as many as allowed
+   * @throws ValidationError with one entry per mistake, also when the user has as many as allowed
    */
   create(this: void, options: Options): Promise<NewPersonalToken>;
   /** Lists the tokens of a user that work, newest first. */
   list(this: void, userId: string): Promise<readonly PersonalToken[]>;
   /**
-   * Ends a token, by its id: at once on this node and on PostgreSQL's others, else within `tokens.revocationLag`. Resolves to `false` when
-   * there is none.
+   * Revokes a token by its id: at once on this node and, with PostgreSQL, on the other nodes, otherwise within `tokens.revocationLag`.
+   * Resolves to `false` when there is none.
    */
   revoke(this: void, id: string): Promise<boolean>;
 }
@@ -147,7 +150,7 @@ declare module '../../contracts/user-data.ts' {
     readonly personalTokens: readonly PersonalToken[];
   }
   interface FeatureGrantTargets {
-    personalTokens: { readonly personalToken: string };
+    personalTokens: { readonly personalTokenId: string };
   }
   interface FeatureUserExports {
     readonly personalTokens: readonly PersonalToken[];

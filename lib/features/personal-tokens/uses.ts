@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache';
 import { CACHE_BOUND } from '../../contracts/cache-bound.ts';
 import { now } from '../../contracts/clock.ts';
 import type { Seconds } from '../../contracts/index.ts';
-import { addressOf } from '../../http/address.ts';
-import { knownAddress } from '../../http/sender.ts';
+import { addressOf } from '../../http/request.ts';
+import { knownAddress } from '../../http/request.ts';
 import type { Core } from '../core.ts';
 import type { PersonalToken, PersonalTokenStore, PersonalTokenUse } from './types.ts';
 

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-// Not by name, as in lib/keys/hash.ts.
+// Not imported by name, as in lib/keys/hash.ts.
 import zlib from 'node:zlib';
 
-/** What each value begins with, so that secret scanners, and people, recognize one. */
+/** Each value begins with this, so that secret scanners and people recognize it. */
 const PERSONAL_TOKEN_PREFIX = 'gatehouse_pat_';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -13,8 +13,8 @@ const CHECKSUM_DIGITS = 6;
 const LENGTH = PERSONAL_TOKEN_PREFIX.length + RANDOM_DIGITS + CHECKSUM_DIGITS;
 
 /**
- * Makes the value of a personal access token: the prefix, 256 random bits and the CRC-32 of both, in base 62. A scanner finds by the
- * checksum, without a request, that a text is no such value.
+ * Makes the value of a personal access token: the prefix, 256 random bits and the CRC-32 of both, in base 62. By the checksum, a scanner
+ * finds out without a request that a text is no such value.
  */
 export function makePersonalTokenValue(): string {
   const random = inBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), RANDOM_DIGITS);

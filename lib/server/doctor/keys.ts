@@ -18,7 +18,7 @@ export async function* checkKeys(server: CheckedServer): Findings {
     yield warning(
       'signing_key_missing',
       'There is no signing key.',
-      'Start a server, which creates one, or run `gatehouse keys rotate`.',
+      'Start a server, which creates one, or run `gatehouse signing-keys rotate`.',
     );
   }
   yield* checkEncryption(server, [...signing, ...idToken, ...cookie]);
@@ -29,7 +29,7 @@ export async function* checkKeys(server: CheckedServer): Findings {
     yield warning(
       'signing_key_old',
       `The newest signing key is ${Math.floor(age / DAY)} days old; a new one was due after ${Math.floor(keyRotation / DAY)}.`,
-      'Run `gatehouse keys rotate`, and check that a server is running, which rotates keys.',
+      'Run `gatehouse signing-keys rotate`, and check that a server is running, which rotates keys.',
     );
   }
 }
@@ -48,8 +48,8 @@ async function* checkEncryption(
       'keys_unencrypted',
       `${count(plain)} stored unencrypted: anyone who reads the database can make tokens.`,
       keys.encrypts
-        ? 'Run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set.'
-        : 'Set secrets.keyEncryptionKey on the servers, then run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
+        ? 'Run `gatehouse signing-keys encrypt` with KEY_ENCRYPTION_KEY set.'
+        : 'Set secrets.keyEncryptionKey on the servers, then run `gatehouse signing-keys encrypt` with KEY_ENCRYPTION_KEY set to it.',
     );
   }
   if (encrypted.length > 0 && !keys.encrypts) {
@@ -76,7 +76,7 @@ async function* checkEncryption(
     yield warning(
       'keys_need_former',
       `${count(former)} encrypted with a former secrets.keyEncryptionKey, which servers still need: ${names(former)}.`,
-      'When all servers have the new secrets.keyEncryptionKey, first in the list, run `gatehouse keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
+      'When all servers have the new secrets.keyEncryptionKey, first in the list, run `gatehouse signing-keys encrypt` with KEY_ENCRYPTION_KEY set to the same list. Then remove the former one.',
     );
   }
 }

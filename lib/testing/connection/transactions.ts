@@ -63,11 +63,11 @@ export function transactionContract(test: ConnectionTest): void {
 
   test('steps in turn are all run, or none of them', async (t, { database }) => {
     const change = { sql: `update ${TABLE} set n = n + 1 where id = ?`, needs: 'change' } as const;
-    t.deepEqual(await database.inTurn([insert('a'), { ...change, values: ['a'] }]), {});
-    t.is(await database.inTurn([insert('b'), { ...change, values: ['none'] }, insert('c')]), undefined);
+    t.deepEqual(await database.runSteps([insert('a'), { ...change, values: ['a'] }]), {});
+    t.is(await database.runSteps([insert('b'), { ...change, values: ['none'] }, insert('c')]), undefined);
     t.deepEqual(await database.all(`select id from ${TABLE}`), [{ id: 'a' }]);
     const find = { sql: `select id from ${TABLE} where id = ?`, values: ['a'], needs: 'row' } as const;
-    t.deepEqual(await database.inTurn([insert('d'), find]), { id: 'a' });
+    t.deepEqual(await database.runSteps([insert('d'), find]), { id: 'a' });
   });
 }
 

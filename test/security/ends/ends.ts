@@ -192,7 +192,7 @@ export const ENDS: Readonly<Record<string, End>> = {
   },
   'revoke({ client })': {
     run: async ({ auth }, held) => {
-      for (const client of appsOf(held)) await auth.revoke({ client });
+      for (const client of appsOf(held)) await auth.revoke({ clientId: client });
     },
     reaches: { ...ofUsers(REVOKED), ...ofThemselves(REVOKED), 'a poll, waiting': '400 invalid_grant' },
     others: [OF_SESSION, OF_NO_APP, OF_ITSELF, REVOCABLE],
@@ -200,7 +200,7 @@ export const ENDS: Readonly<Record<string, End>> = {
       appsOf(held).map((clientId) => ({ type: 'tokens_revoked', target: 'client', clientId })),
   },
   'revoke({ user })': {
-    run: async ({ auth }, { person }) => auth.revoke({ user: person.id }),
+    run: async ({ auth }, { person }) => auth.revoke({ userId: person.id }),
     reaches: { ...ofUsers(REVOKED), ...ENDED_PERSONAL, 'the guard, a session': '401 login_required' },
     others: [OF_NO_USER, UNANSWERED, REVOCABLE],
     events: ({ person }) => [{ type: 'tokens_revoked', target: 'user', userId: person.id }],
@@ -226,7 +226,7 @@ export const ENDS: Readonly<Record<string, End>> = {
     events: () => [{ type: 'tokens_revoked', target: 'all' }],
   },
   'revoke({ grant })': {
-    run: async ({ auth }, { app }) => auth.revoke({ grant: grantOf(app.tokens) }),
+    run: async ({ auth }, { app }) => auth.revoke({ grantId: grantOf(app.tokens) }),
     ...ONE_GRANT,
     events: (held) => [ofGrant(held)],
   },
@@ -250,13 +250,13 @@ export const ENDS: Readonly<Record<string, End>> = {
   },
   'grants.revoke({ connection })': {
     run: async ({ auth }, { app, person }) =>
-      auth.grants.revoke(person.id, { connection: grantOf(app.tokens) }),
+      auth.userGrants.revoke(person.id, { grantId: grantOf(app.tokens) }),
     ...ONE_GRANT,
     events: (held) => [{ ...ofGrant(held), actorId: held.person.id }],
   },
   'grants.revoke({ app })': {
     run: async ({ auth }, { agent, app, person }) => {
-      for (const { client } of [app, agent]) await auth.grants.revoke(person.id, { app: client.id });
+      for (const { client } of [app, agent]) await auth.userGrants.revoke(person.id, { clientId: client.id });
     },
     reaches: {
       ...ofApp(REVOKED),
@@ -327,7 +327,7 @@ export const ENDS: Readonly<Record<string, End>> = {
     others: [['it is of an app', ...OF_APP, ...OTHER_GRANTS, ...OTHER_APPS], OF_NO_USER, OF_SESSION],
     events: ({ person, personal, personalOfAgent }) =>
       [personal, personalOfAgent].map(({ id }) => ({
-        type: 'personal_token_ended',
+        type: 'personal_token_revoked',
         userId: person.id,
         tokenId: id,
         name: 'Nightly',
@@ -339,8 +339,8 @@ export const ENDS: Readonly<Record<string, End>> = {
   },
   'grants.revoke({ session })': {
     run: async ({ auth }, { person }) => {
-      for (const { id } of (await auth.grants.list(person.id)).sessions)
-        await auth.grants.revoke(person.id, { session: id });
+      for (const { id } of (await auth.userGrants.list(person.id)).sessions)
+        await auth.userGrants.revoke(person.id, { sessionId: id });
     },
     ...OF_LOGIN,
   },

@@ -98,14 +98,14 @@ export async function hold(node: Platform, site: string): Promise<Held> {
   });
   const ofSelf = await exchangeCode(node, self, callback.get('code'), { code_verifier: verifier });
   const { create } = node.auth.personalTokens;
-  const nightly = { user: person.id, name: 'Nightly', lifetime: '30 days' } as const;
+  const nightly = { userId: person.id, name: 'Nightly', lifetime: '30 days' } as const;
   return {
     person,
     browser,
     api,
     app: { ...app, tokens, spent, codes },
     unwanted: await Promise.all(
-      BOTH_NODES.map(async () => node.auth.issueToken({ client: app.client.id, user: person.id })),
+      BOTH_NODES.map(async () => node.auth.issueToken({ clientId: app.client.id, userId: person.id })),
     ),
     service: { ...service, token: await clientToken(node, service) },
     device: await holdDevice(node, browser),

@@ -1,37 +1,21 @@
-import { toSeconds } from '../../../contracts/duration.ts';
-import type { ActivityKind, AuditQuery, AuditRecord } from '../../../contracts/index.ts';
-import type { ActivityRecord } from '../types.ts';
-import { queryText, withQuery } from '../../../../interactions/navigation.ts';
+import { withQuery } from '../../../../interactions/navigation.ts';
 import { printable, sentence } from '../../../../interactions/sentence.ts';
 import type { Sentence } from '../../../../interactions/sentence.ts';
-import type { AppTexts, DeveloperText } from '../texts.ts';
 import { displayName } from '../../../../interactions/viewer.ts';
-import type { ActivityRow } from './view-types.ts';
+import type { AuditRecord } from '../../../contracts/index.ts';
+import { KINDS } from '../page/activity.ts';
+import type { ActivityPage } from '../page/activity.ts';
+import type { AppTexts, DeveloperText } from '../texts.ts';
+import type { ActivityRecord } from '../types.ts';
 import { frameOf } from './request.ts';
-import type { AppRequest } from './request.ts';
+import type { Shown } from './request.ts';
 
-const PAGE_SIZE = 30;
-
-const KINDS = ['tokens', 'refused', 'people', 'changes'] as const satisfies readonly ActivityKind[];
-
-/** Lists the audit records of an app, newest first: issued tokens, refused requests with their reasons, and changes. */
-export async function showActivity(request: AppRequest): Promise<void> {
-  const { client, ctx, developer, path, show, text } = request;
-  const before = readBefore(queryText(ctx, 'before'));
-  const kind = KINDS.find((name) => name === queryText(ctx, 'kind'));
-  const userId = queryText(ctx, 'user');
-  const found = await developer.activity(client.id, {
-    limit: PAGE_SIZE + 1,
-    before,
-    kind,
-    userId: userId === '' ? undefined : userId,
-  });
-  const records = found.slice(0, PAGE_SIZE);
-  const last = found.length > PAGE_SIZE ? records.at(-1) : undefined;
+/** Lists the audit records of an app, newest first. */
+export function showActivity(request: Shown<ActivityPage>): void {
+  const { developer, filter, isFirst, next, path, records, show, text } = request;
   const action = `${path}/activity`;
-  const filter = { kind: kind ?? '', user: userId };
   const person = records.find(({ user }) => user !== undefined)?.user;
-  const isFiltered = kind !== undefined || userId !== '' || before !== undefined;
+  const isFiltered = filter.kind !== '' || filter.user !== '' || !isFirst;
   const none = isFiltered ? 'activity.noneOfKind' : 'activity.none';
   show({
     view: 'apps/activity',
@@ -43,37 +27,24 @@ export async function showActivity(request: AppRequest): Promise<void> {
     ],
     kind: filter.kind,
     user:
-      userId === ''
+      filter.user === ''
         ? undefined
         : {
-            id: userId,
-            name: person ? displayName(person) : userId,
+            id: filter.user,
+            name: person ? displayName(person) : filter.user,
             all: withQuery(action, { kind: filter.kind }),
           },
-    records: records.map((record) => describeRecord(record, { request, filter })),
+    records: records.map((record) => describeRecord(record, request)),
     none: text[developer.storesEvents ? none : 'activity.notStored'],
-    isFirst: before === undefined,
+    isFirst,
     first: withQuery(action, filter),
-    next: last && withQuery(action, { ...filter, before: writeBefore(last) }),
+    next: next && withQuery(action, { ...filter, before: next }),
   });
 }
 
-/** The last record of the previous page, as a query parameter. */
-function writeBefore({ at, id }: AuditRecord): string {
-  return `${at}.${id}`;
-}
-
-function readBefore(text: string): AuditQuery['before'] {
-  const [, at = '', id = ''] = /^(\d{1,15})\.(.{1,255})$/.exec(text) ?? [];
-  return id === '' ? undefined : { at: Number(at), id };
-}
-
 /** The row of a record: a sentence about the event, who and what it is about, and the details that records of its type have. */
-function describeRecord(
-  record: ActivityRecord,
-  { filter, request }: { readonly request: AppRequest; readonly filter: { kind: string; user: string } },
-): ActivityRow {
-  const { clock, path, text } = request;
+function describeRecord(record: ActivityRecord, request: Shown<ActivityPage>) {
+  const { clock, filter, path, text } = request;
   const userId = 'userId' in record ? record.userId : undefined;
   const person = record.user ? displayName(record.user) : userId;
   const details: [DeveloperText, string | undefined][] = [
@@ -86,7 +57,7 @@ function describeRecord(
     ['activity.actor', actorOf(record, request)],
     ['activity.address', record.address],
   ];
-  // The members that records of features have besides.
+  // Further members of the records of features.
   const further = Object.entries(record).flatMap(([name, value]) => {
     const label = (text as Readonly<Record<string, string>>)[`activity.${name}`];
     return label !== undefined && typeof value === 'string' && !OF_CORE.has(name)
@@ -94,7 +65,7 @@ function describeRecord(
       : [];
   });
   return {
-    at: clock.minute(toSeconds(record.at)),
+    at: clock.minute(record.at),
     what: eventSentence(record, text),
     isRefused: record.type === 'token_refused' || record.type === 'authorization_refused',
     brief: ['error' in record ? record.error : undefined, person].flatMap((value) =>
@@ -121,8 +92,11 @@ function eventSentence(record: AuditRecord, text: AppTexts): Sentence {
   return sentence((text as Readonly<Record<string, string>>)[key] ?? record.type, names);
 }
 
-/** Who caused an event, unless its user did. Only an administrator sees the names of the others. */
-function actorOf(record: ActivityRecord, { client, developer, text }: AppRequest): string | undefined {
+/** Who caused an event, unless its user did. Only an administrator sees the names of other people. */
+function actorOf(
+  record: ActivityRecord,
+  { client, developer, text }: Shown<ActivityPage>,
+): string | undefined {
   const { actor, actorId } = record;
   if (actorId === undefined || ('userId' in record && record.userId === actorId)) return undefined;
   if (actorId === developer.user.id) return text['activity.you'];

@@ -1,63 +1,37 @@
-import type { Client, ClientFields } from '../../../contracts/index.ts';
-import { readForm } from '../../../http/form.ts';
-import { checkedBoxes } from '../../../../interactions/access.ts';
-import { versionOf } from './form.ts';
-import type { FormError } from './form.ts';
-import type { AppView, Choice } from './view-types.ts';
-import { frameOf, readDone, saveApp } from './request.ts';
-import type { AppRequest } from './request.ts';
+import type { PermissionsPage } from '../page/permissions.ts';
+import { versionOf } from '../page/request.ts';
+import { confirmationOf, frameOf, problemsOf } from './request.ts';
+import type { Shown } from './request.ts';
 
-/** The checked boxes of the form. */
-type PostedPermissions = Pick<Client, 'roles' | 'permissions' | 'scopes'>;
-
-/** Shows the roles, permissions and scopes of an app: its own, or, for an app that users authorize, those it may ask for. */
-export async function showPermissions(request: AppRequest): Promise<void> {
-  await show(request, { given: request.client });
-}
-
-/** Saves the form. */
-export async function savePermissions(request: AppRequest): Promise<void> {
-  const { client, ctx, path } = request;
-  const posted = await readForm(ctx);
-  const given = readGiven(posted);
-  return saveApp(request, {
-    posted,
-    changes: changesOf(given, client),
-    page: `${path}/permissions`,
-    showAgain: async (stored, wrong) => show(stored, { given, ...wrong }),
+/** Shows the roles, permissions and scopes of an app. */
+export function showPermissions(request: Shown<PermissionsPage>): void {
+  const { client, given, path, show, status } = request;
+  show({
+    view: 'apps/permissions',
+    ...frameOf(request, 'permissions'),
+    status,
+    problems: problemsOf(request),
+    done: confirmationOf(request),
+    action: `${path}/permissions`,
+    version: versionOf(client),
+    hasPeople: client.grantType !== 'client_credentials',
+    roles: choices(rolesOf(request), 'role', client.roles, given.roles),
+    permissions: choices(permissionsOf(request), 'permission', client.permissions, given.permissions),
+    scopes: scopesByApi(request),
+    everyScope: given.scopes === undefined,
+    effect: effectOf(request),
   });
 }
 
-/** Reads the checked boxes. A scope is the value of its field, because it may contain characters that field names cannot. */
-function readGiven(posted: Readonly<Record<string, string>>): PostedPermissions {
-  return {
-    roles: checkedBoxes(posted, 'role-'),
-    permissions: checkedBoxes(posted, 'permission-'),
-    scopes: posted['everyScope'] === 'yes' ? undefined : checkedBoxes(posted, 'scope-'),
-  };
-}
-
-function changesOf(
-  { permissions, roles, scopes }: PostedPermissions,
-  { grantType }: Client,
-): Partial<ClientFields> {
-  return grantType === 'client_credentials' ? { roles, permissions } : { roles, permissions, scopes };
-}
-
 /** The effective permissions of an app that acts for itself, and those it was given but its owner does not have. */
-async function effectOf({
-  client,
-  developer,
-  nameOf,
-}: AppRequest): Promise<Extract<AppView, { view: 'apps/permissions' }>['effect']> {
-  if (client.grantType !== 'client_credentials' || client.ownerId === undefined) return undefined;
+function effectOf({ client, developer, effective, nameOf }: Shown<PermissionsPage>) {
+  if (!effective) return undefined;
   const given = new Set([
     ...client.permissions,
     ...developer.roles
       .filter(({ name }) => client.roles.includes(name))
       .flatMap(({ permissions }) => permissions.map(({ name }) => name)),
   ]);
-  const effective = await developer.effective(client);
   const named = developer.permissions.filter(({ name }) => given.has(name));
   const wordsOf = (isEffective: boolean): readonly string[] =>
     named
@@ -66,40 +40,15 @@ async function effectOf({
   return { permissions: wordsOf(true), without: wordsOf(false) };
 }
 
-async function show(
-  request: AppRequest,
-  { given, ...page }: { given: PostedPermissions } & Partial<FormError>,
-): Promise<void> {
-  const { client, developer, nameOf, path } = request;
-  request.show({
-    view: 'apps/permissions',
-    ...frameOf(request, 'permissions'),
-    done: readDone(request),
-    action: `${path}/permissions`,
-    version: versionOf(client),
-    hasPeople: client.grantType !== 'client_credentials',
-    roles: choices(rolesOf(request), 'role', client.roles, given.roles),
-    permissions: choices(permissionsOf(request), 'permission', client.permissions, given.permissions),
-    scopes: developer.scopes.map((scope, index) => ({
-      field: `scope-${index}`,
-      name: scope.name,
-      label: nameOf('scope', scope),
-      details: [],
-      isChecked: given.scopes?.includes(scope.name) ?? false,
-      isOpen: true,
-    })),
-    everyScope: given.scopes === undefined,
-    effect: await effectOf(request),
-    ...page,
-  });
-}
-
 /** A role or a permission with its label in the language of the page. */
-interface Offered extends Pick<Choice, 'name' | 'label' | 'details'> {
+interface Offered {
+  readonly name: string;
+  readonly label: string;
+  readonly details: readonly string[];
   readonly assignable: boolean;
 }
 
-function rolesOf({ developer, nameOf }: AppRequest): readonly Offered[] {
+function rolesOf({ developer, nameOf }: Shown<PermissionsPage>): readonly Offered[] {
   return developer.roles.map(({ assignable, name, permissions }) => ({
     name,
     label: nameOf('role', { name, description: name.replaceAll('_', ' ') }),
@@ -108,7 +57,7 @@ function rolesOf({ developer, nameOf }: AppRequest): readonly Offered[] {
   }));
 }
 
-function permissionsOf({ developer, nameOf }: AppRequest): readonly Offered[] {
+function permissionsOf({ developer, nameOf }: Shown<PermissionsPage>): readonly Offered[] {
   return developer.permissions.map((permission) => ({
     name: permission.name,
     label: nameOf('permission', permission),
@@ -117,13 +66,39 @@ function permissionsOf({ developer, nameOf }: AppRequest): readonly Offered[] {
   }));
 }
 
+/** The scopes, under the names of the APIs that have them. A scope that several APIs have is one box, under the names of all. */
+function scopesByApi({ brand, developer, given, nameOf, text }: Shown<PermissionsPage>) {
+  const described = developer.scopes.map(({ apis, description, name }, index) => {
+    const labels = apis.map((api) => nameOf('scope', { name, description: api.description }, api.resource));
+    const isAboutUser = apis.length === 0;
+    return {
+      api: isAboutUser
+        ? text['permissions.aboutUser']
+        : apis.map((api) => (api.resource === undefined ? brand : api.name)).join(', '),
+      field: `scope-${index}`,
+      name,
+      label: isAboutUser
+        ? nameOf('scope', { name, description, aboutUser: true })
+        : [...new Set(labels)].join('; '),
+      code: name,
+      details: [],
+      checked: given.scopes?.includes(name) ?? false,
+      isOpen: true,
+    };
+  });
+  return Array.from(
+    Map.groupBy(described, ({ api }) => api),
+    ([api, boxes]) => ({ api, boxes }),
+  );
+}
+
 /** The boxes that the developer may check, and those that the app was given by another user, which cannot be changed. */
 function choices(
   offered: readonly Offered[],
   prefix: string,
   has: readonly string[],
   checked: readonly string[],
-): readonly Choice[] {
+) {
   return offered
     .filter(({ assignable, name }) => assignable || has.includes(name))
     .map(({ assignable, details, label, name }, index) => ({
@@ -131,7 +106,7 @@ function choices(
       name,
       label,
       details,
-      isChecked: (assignable ? checked : has).includes(name),
+      checked: (assignable ? checked : has).includes(name),
       isOpen: assignable,
     }));
 }

@@ -1,3 +1,0 @@
-import { configure } from './ava.config.js';
-
-export default configure({ long: true });
