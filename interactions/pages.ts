@@ -27,7 +27,8 @@ import { compileViews } from './views.ts';
 export function pages(options: PagesOptions = {}): Interactions {
   const settings = resolveSettings(options);
   const { languages } = settings;
-  const assets = publishAssets(filesOf(settings));
+  const theme = readText('public/theme.css') + brandVariables(settings);
+  const assets = publishAssets(filesOf(settings, theme));
   return function makePages(flow) {
     const { parts: server } = flow;
     const views = compileViews(settings.views, server.features);
@@ -38,7 +39,7 @@ export function pages(options: PagesOptions = {}): Interactions {
       byLanguage.get(chooseLanguage(ctx, languages, uiLocales))!(ctx);
     return {
       brand: brandOf(settings, server),
-      look: lookOf(settings, server, assets),
+      look: lookOf(settings, server, { assets, theme }),
       middleware: pageRoutes(flow, requestFor, assets),
       untranslated: (labels) => untranslated({ languages, texts }, labels),
       error: async (ctx, error) => showErrorPage(requestFor(ctx), error),
@@ -50,14 +51,14 @@ beginStackAt(pages);
 
 /** The look of the pages, for the page that describes an API. */
 function lookOf(
-  { accent, accentDark, home = '/', logo }: PageSettings,
+  { home = '/', logo }: PageSettings,
   { basePath, origin }: Pick<FlowParts, 'basePath' | 'origin'>,
-  assets: Pick<Assets, 'path'>,
+  { assets, theme }: { readonly assets: Pick<Assets, 'path'>; readonly theme: string },
 ): Pages['look'] {
   return {
     home: new URL(home, origin).href,
     logo: logo?.kind === 'image' ? origin + basePath + assets.path(logo.name) : logo?.url.href,
-    theme: readText('public/theme.css') + brandVariables({ accent, accentDark }),
+    theme,
   };
 }
 
@@ -79,18 +80,9 @@ function untranslated(
   return new Map(missing.filter(([, names]) => names.length > 0));
 }
 
-function filesOf({
-  accent,
-  accentDark,
-  logo,
-  stylesheet,
-}: PageSettings): Parameters<typeof publishAssets>[0] {
-  const theme = bundledAsset('theme.css', 'text/css');
+function filesOf({ logo, stylesheet }: PageSettings, theme: string): Parameters<typeof publishAssets>[0] {
   return [
-    {
-      ...theme,
-      content: Buffer.concat([theme.content, Buffer.from(brandVariables({ accent, accentDark }))]),
-    },
+    { ...bundledAsset('theme.css', 'text/css'), content: Buffer.from(theme) },
     bundledAsset('page.css', 'text/css'),
     bundledAsset('signed-in.css', 'text/css'),
     bundledAsset('mark.svg', 'image/svg+xml'),

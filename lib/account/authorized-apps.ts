@@ -101,7 +101,7 @@ export function createAuthorizedApps({
     const names = limit ?? ofClient;
     // In the order in which they are defined, the most important ones first, and those that no longer are by their names behind them.
     const order = [...(known?.keys() ?? [])];
-    const placeOf = (name: string): number => (order.includes(name) ? order.indexOf(name) : order.length);
+    const placeOf = (name: string): number => (known?.has(name) ? order.indexOf(name) : order.length);
     return {
       scopes: names
         ?.toSorted((one, other) => placeOf(one) - placeOf(other))

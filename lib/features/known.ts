@@ -4,6 +4,7 @@ import type { ClientSources } from '../contracts/client-sources.ts';
 import type { FurtherFields, Storage } from '../contracts/index.ts';
 import type { Findings } from '../findings/finding.ts';
 import type { AnyFeature } from '../options/features.ts';
+import { CORE_EVENTS } from '../record/core-events.ts';
 import type { EventRules } from '../record/event-rules.ts';
 import type { Feature, PruneClients } from './feature.ts';
 import { withStored } from './shipped.ts';
@@ -59,9 +60,9 @@ export function eventRulesOf(given: readonly Feature[]): EventRules {
   return Object.assign({}, ...given.map(({ events }) => events)) as EventRules;
 }
 
-/** The same rules for reading stored events: they say which members are addresses of a user. */
+/** The rules of all events that may be stored, those of the core and of features that are off too. */
 export function storedEventRulesOf(given: readonly Feature[]): EventRules {
-  return { ...FEATURE_EVENTS, ...eventRulesOf(given) };
+  return { ...CORE_EVENTS, ...FEATURE_EVENTS, ...eventRulesOf(given) };
 }
 
 /** The functions that return the features' members of the export of a user. */

@@ -67,8 +67,8 @@ export function closeAfterResponse({ req, res }: Exchange): void {
  * Closes the stream of a request over HTTP/2 whose response was sent when its body has arrived, or after two seconds. Node would wait for
  * the rest of a body that it has begun to read until the connection closes.
  */
-export function closeStream({ req, stream }: ServerResponse & OnConnection): void {
-  if (!stream || stream.endAfterHeaders || req.complete) return;
+export function closeStream(req: IncomingMessage, stream: ServerHttp2Stream): void {
+  if (stream.endAfterHeaders || req.complete) return;
   req.resume();
   // Without an error: the response is complete (RFC 9113 section 8.1).
   const timer = setTimeout(() => stream.destroy(), LINGERING).unref();

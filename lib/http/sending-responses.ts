@@ -16,7 +16,11 @@ export interface SendingResponses {
    *
    * @param isStream - whether the body is made while it is sent. Such a response is not evicted
    */
-  watch(res: ServerResponse, isStream: boolean, ended?: (how: 'evicted' | 'ended') => void): void;
+  watch(
+    res: ServerResponse & OnConnection,
+    isStream: boolean,
+    ended?: (how: 'evicted' | 'ended') => void,
+  ): void;
   /**
    * Closes the connection of the response that its client has not received for the longest time, if that is more than a second, so
    * that clients which read nothing cannot use up the limit of concurrent requests. `false`: there is none.
@@ -69,7 +73,7 @@ export function createSendingResponses(timeout: Milliseconds): SendingResponses 
       schedule();
       whenSent(res, () => {
         unsent.delete(res);
-        closeStream(res);
+        if (res.stream) closeStream(res.req, res.stream);
         ended?.(sending.isEvicted ? 'evicted' : 'ended');
       });
     },

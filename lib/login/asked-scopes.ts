@@ -3,7 +3,7 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import { scopeLimit } from '../clients/consents.ts';
 import type { ScopeLimit } from '../clients/consents.ts';
 import type { AuthorizationRequest } from '../contracts/browser-request.ts';
-import type { Client, ConsentForm, InteractionScope } from '../contracts/index.ts';
+import type { Assignment, Client, ConsentForm, InteractionScope } from '../contracts/index.ts';
 import type { ApiTool } from '../contracts/server-parts.ts';
 import { vouchedForBy } from '../contracts/trust.ts';
 import { ConsentInvalidError, InteractionExpiredError } from '../errors.ts';
@@ -129,8 +129,8 @@ export interface AskedOf {
   readonly client: Client;
   /** The tools of the API. @default none are known */
   readonly tools?: readonly ApiTool[] | undefined;
-  /** The names of the permissions that the user has now. */
-  readonly permissions: () => Promise<Iterable<string>>;
+  /** The roles and permissions that the user has now. */
+  readonly assignment: () => Promise<Assignment | undefined>;
 }
 
 /**
@@ -141,14 +141,15 @@ export interface AskedOf {
  */
 export async function describeAccess(
   { consented, isLimitedToNone, optional, resource, scopes }: AskedAccess,
-  { client, permissions, tools = [] }: AskedOf,
+  { assignment, client, tools = [] }: AskedOf,
   { aboutUser, gate, issuer, resources }: ResolvedOptions,
 ): Promise<Pick<ConsentForm, 'resource' | 'scopes' | 'permissions' | 'lifetime'>> {
   const api = resources.get(resource);
   if (!api) throw new InteractionExpiredError();
   const { accessToken, refreshTokenAbsolute } = effectiveLifetimes(client, api.lifetimes);
   const limit = scopeLimit(scopes, isLimitedToNone);
-  const held = limit === undefined ? [...(await permissions())].filter((name) => gate.has(name)) : [];
+  const assigned = limit === undefined ? await assignment() : undefined;
+  const held = assigned ? [...gate.effectivePermissions(assigned).keys()] : [];
   const checked = vouchedForBy(client) === 'platform' || scopes.length === 1;
   return {
     resource: resource === issuer ? undefined : { resource, name: api.name },

@@ -4,7 +4,7 @@ import type { Provider } from 'oidc-provider';
 import type { ClientDirectory } from '../clients/directory.ts';
 import type { AuthorizationRequest, OpenInteraction } from '../contracts/browser-request.ts';
 import { now } from '../contracts/clock.ts';
-import type { AuditLog, ConsentForm, Seconds, User } from '../contracts/index.ts';
+import type { Assignment, AuditLog, ConsentForm, Seconds, User } from '../contracts/index.ts';
 import type { ServerParts } from '../contracts/server-parts.ts';
 import { InteractionExpiredError } from '../errors.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
@@ -29,8 +29,7 @@ export interface InteractionParts {
   readonly sessions: LoginSessions;
   readonly clients: ClientDirectory;
   readonly requests: AuthorizationRequests;
-  /** The names of the permissions that a user has now. */
-  readonly permissionsOf: (userId: string) => Promise<Iterable<string>>;
+  readonly userAssignments: { of(user: User): Promise<Assignment> };
   readonly tools: ServerParts['tools'];
 }
 
@@ -74,7 +73,7 @@ export type AskedConsent = Pick<
 
 /** Makes the steps of logins and consents; `InteractionSteps` documents each of them. */
 export function createInteractionSteps(options: ResolvedOptions, parts: InteractionParts): InteractionSteps {
-  const { audit, browserRequestOf, clients, permissionsOf, provider, requests, sessions, tools } = parts;
+  const { audit, browserRequestOf, clients, provider, requests, sessions, tools, userAssignments } = parts;
   const { basePath, login, logger, users } = options;
 
   return {
@@ -123,13 +122,14 @@ export function createInteractionSteps(options: ResolvedOptions, parts: Interact
     login: finishLogin,
     async describeConsent({ request, stored: { client }, userId }) {
       const asked = askedAccess(request, options.issuer);
+      const user = userId === undefined ? undefined : await users.find(userId);
       const of = {
         client,
         tools: tools.get(asked.resource),
-        permissions: async () => (userId === undefined ? [] : permissionsOf(userId)),
+        assignment: async () => user && userAssignments.of(user),
       };
       return {
-        user: userId === undefined ? undefined : await users.find(userId),
+        user,
         ...(await describeAccess(asked, of, options)),
         remembered: redirectHost(request.parameters['redirect_uri']!, client) !== undefined,
         canSwitchUser: login.currentUser === undefined || login.logout !== undefined,

@@ -20,7 +20,6 @@ import { ConfigError } from '../errors.ts';
 import { addressOf } from '../http/request.ts';
 import { networksOf } from '../limits/networks.ts';
 import { checkNames } from '../options/declare.ts';
-import { CORE_EVENTS } from './core-events.ts';
 import { BY_STRANGERS, FLOOD } from './event-rules.ts';
 import type { EventRules, Member, Rate, Share, Shares } from './event-rules.ts';
 import { createRecordWriter } from './record-writer.ts';
@@ -41,14 +40,15 @@ const QUERY: Readonly<Record<keyof AuditQuery, true>> = {
 /**
  * Creates the audit log: it notifies the listeners of events at once, and stores the events in batches.
  *
+ * @param rules - of all events, those of the core too
  * @param retention - how long events are stored. With 0 they are not stored, but listeners still get them
  */
 export function createAuditLog(
   store: AuditStore,
-  { logger, retention, rules = {} }: { logger: Logger; retention: Seconds; rules?: EventRules },
+  { logger, retention, rules }: { logger: Logger; retention: Seconds; rules: EventRules },
 ): AuditLog {
   const sharesOf = createSharesOf(rules);
-  const types = new Set([...Object.keys(CORE_EVENTS), ...Object.keys(rules)]);
+  const types = new Set(Object.keys(rules));
   const listeners = createListeners(logger, types);
   const writer = createRecordWriter(store, { logger, retention });
   // One bucket for each share, so that a flood of some events does not suppress others. They are kept by type, so that many shares of one
@@ -109,9 +109,7 @@ function valueOf(record: AuditRecord, member: Member): string | undefined {
 // An app that asks for tokens of its own has no user.
 export const OF_APP: Shares = [[FLOOD, 'clientId']];
 
-/** @param added - the rules of the events of features */
-function createSharesOf(added: EventRules): (record: AuditRecord) => readonly Share[] {
-  const rules: EventRules = { ...CORE_EVENTS, ...added };
+function createSharesOf(rules: EventRules): (record: AuditRecord) => readonly Share[] {
   return (record) => {
     const isOfAppItself = record.type === 'token_issued' && record.userId === undefined;
     // Events that a feature of another version has recorded are limited like events that strangers cause.

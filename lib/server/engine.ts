@@ -139,10 +139,7 @@ async function createFlow<U extends User>(
     sessions,
     provider,
     tools,
-    async permissionsOf(userId) {
-      const found = await userAssignments.find(userId);
-      return found ? options.gate.effectivePermissions(found.assignment).keys() : [];
-    },
+    userAssignments,
     authorizedApps: (ctx, user) => authorizedAppsOf(user, originOf(ctx)),
     userSessions: (ctx, { id }) => userSessionsOf(id, originOf(ctx)),
   });

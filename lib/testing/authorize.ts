@@ -77,11 +77,7 @@ export async function authorize(
   checkNames(request, REQUEST, 'authorize()');
   const { issuer } = setup;
   const codeVerifier = randomBytes(32).toString('base64url');
-  const sent = await push(
-    issuer,
-    registered,
-    authorizationRequest(issuer, registered, request, codeVerifier),
-  );
+  const sent = await authorizationRequest(issuer, registered, request, codeVerifier);
   const callback = await followRedirects(sent, setup, {
     user,
     answer: 'consent',
@@ -117,11 +113,7 @@ export async function deny(
   checkNames(request, REQUEST, 'deny()');
   const codeVerifier = randomBytes(32).toString('base64url');
   const { issuer } = setup;
-  const sent = await push(
-    issuer,
-    registered,
-    authorizationRequest(issuer, registered, request, codeVerifier),
-  );
+  const sent = await authorizationRequest(issuer, registered, request, codeVerifier);
   return followRedirects(sent, setup, { user, answer: 'deny', declined: [] });
 }
 
@@ -130,17 +122,19 @@ interface SentRequest {
   readonly redirectUri: string;
 }
 
-function authorizationRequest(
+async function authorizationRequest(
   issuer: string,
-  { client }: RegisteredClient,
-  {
+  registered: RegisteredClient,
+  request: AuthorizeOptions,
+  codeVerifier: string,
+): Promise<SentRequest> {
+  const { client } = registered;
+  const {
     parameters = {},
     redirectUri = client.redirectUris[0],
     scopes = [],
     state = randomUUID(),
-  }: AuthorizeOptions,
-  codeVerifier: string,
-): SentRequest {
+  } = request;
   if (redirectUri === undefined) {
     throw new ConfigError(
       'client',
@@ -158,19 +152,15 @@ function authorizationRequest(
     code_challenge_method: 'S256',
     ...parameters,
   }).toString();
-  return { url, redirectUri };
+  return { url: await push(issuer, registered, url), redirectUri };
 }
 
 /** Pushes the request where the server takes that, because it may refuse others (RFC 9126). */
-async function push(
-  issuer: string,
-  { client, secret }: RegisteredClient,
-  { redirectUri, url }: SentRequest,
-): Promise<SentRequest> {
+async function push(issuer: string, { client, secret }: RegisteredClient, url: URL): Promise<URL> {
   const metadata = await fetch(`${issuer}/.well-known/oauth-authorization-server`);
   const server = (await metadata.json()) as Readonly<Record<string, string>>;
   const { pushed_authorization_request_endpoint: endpoint } = server;
-  if (endpoint === undefined) return { redirectUri, url };
+  if (endpoint === undefined) return url;
   const body = new URLSearchParams(url.searchParams);
   if (secret !== undefined) body.set('client_secret', secret.value);
   const response = await fetch(endpoint, { method: 'POST', body });
@@ -178,7 +168,7 @@ async function push(
   if (!response.ok) throw new Error(`The client was not authorized: ${describeError(answer)}`);
   const pushed = new URL(url);
   pushed.search = String(new URLSearchParams({ client_id: client.id, request_uri: answer['request_uri']! }));
-  return { redirectUri, url: pushed };
+  return pushed;
 }
 
 // More than enough for login and consent, with a redirect to the authorization endpoint after each.

@@ -7,6 +7,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import type { AuditStore } from '../../lib/contracts/index.ts';
 import { FEATURE_EVENTS } from '../../lib/features/tables.ts';
 import { createAuditLog } from '../../lib/record/audit-log.ts';
+import { CORE_EVENTS } from '../../lib/record/core-events.ts';
 import { StorageError } from '../../lib/errors.ts';
 import { passTime, stopClock } from '../harness/clock.ts';
 import { like } from '../harness/like.ts';
@@ -55,7 +56,11 @@ function start(): {
       await store.append(records, expiresAt);
     },
   };
-  const audit = createAuditLog(watched, { logger, retention: 86_400, rules: FEATURE_EVENTS });
+  const audit = createAuditLog(watched, {
+    logger,
+    retention: 86_400,
+    rules: { ...CORE_EVENTS, ...FEATURE_EVENTS },
+  });
   return {
     audit,
     logger,

@@ -9,7 +9,6 @@ import type {
   User,
   UserStore,
 } from '../../contracts/index.ts';
-import { CORE_EVENTS } from '../../record/core-events.ts';
 import type { EventRule, EventRules } from '../../record/event-rules.ts';
 import type { ActivityQuery, ActivityRecord, AppUsage } from './types.ts';
 
@@ -27,13 +26,12 @@ export async function listActivity(
   client: Client,
   { administrator, kind, ...query }: ActivityQuery & { readonly administrator: boolean },
 ): Promise<readonly ActivityRecord[]> {
-  const all: EventRules = { ...CORE_EVENTS, ...rules };
-  const ofKind = (Object.keys(all) as AuditEventType[]).filter((type) => {
-    const { activity } = all[type]!;
+  const ofKind = (Object.keys(rules) as AuditEventType[]).filter((type) => {
+    const { activity } = rules[type]!;
     return activity !== 'hidden' && (kind ?? activity) === activity;
   });
   // Of users who may not have given the app access: only administrators see who they are.
-  const isWithoutAccess = (type: AuditEventType): boolean => all[type]?.hasNoAccess === true;
+  const isWithoutAccess = (type: AuditEventType): boolean => rules[type]?.hasNoAccess === true;
   const types =
     administrator || query.userId === undefined ? ofKind : ofKind.filter((type) => !isWithoutAccess(type));
   const found = await audit.list({ ...query, clientId: client.id, types });

@@ -99,12 +99,11 @@ export function createDeviceFlow(
     entered: string,
     { client, code, payload }: OpenRequest,
   ): Promise<DeviceRequest> {
-    const permissions = async (): Promise<Iterable<string>> =>
-      options.gate.effectivePermissions(await assignments.of(user)).keys();
+    const asked = { client, assignment: async () => assignments.of(user) };
     return {
       userCode: displayedUserCode(userCodeOf(entered)!),
       client,
-      ...(await describeAccess(askedBy(payload), { client, permissions }, options)),
+      ...(await describeAccess(askedBy(payload), asked, options)),
       requestedAt: code.createdAt,
       address: knownAddress(payload.address),
       sameNetwork: isSameNetwork(payload.address, ctx.ip),
