@@ -63,6 +63,11 @@ export interface Core extends CoreBase {
   readonly clients: CoreClients;
   /** The network in which URLs of strangers are looked up. */
   readonly network: Partial<Network>;
+  /**
+   * Makes a function that fetches documents as `publicFetch` does, with places of its own, so that fetches for strangers leave those of the
+   * feature free. `loopback`: whether http URLs on loopback are fetched too.
+   */
+  readonly publicFetchFor: (given: Pick<Network, 'loopback'>) => PublicFetch;
   /** Removes changed objects from the caches of all nodes. */
   readonly announce: (change: StoredChange) => void;
 }

@@ -1,6 +1,7 @@
 import { createUserAssignments } from '../access/principal.ts';
 import type { User } from '../contracts/index.ts';
 import { featuresOf, storedEventRulesOf } from '../features/known.ts';
+import { createPublicFetch } from '../http/public-fetch.ts';
 import { createAuthorizationRequests } from '../login/authorization-request.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerBase } from './base.ts';
@@ -35,6 +36,7 @@ export async function createCore<P extends string, R extends string, U extends U
     publicFetch,
     lastUses: storedClients.lastUses.queue,
     network,
+    publicFetchFor: ({ loopback }) => createPublicFetch({ ...network, loopback }),
     requests,
     tokens,
   });

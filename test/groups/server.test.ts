@@ -65,5 +65,6 @@ import '../security/no-fetch.test.ts';
 import '../security/no-rows-before-login.test.ts';
 import '../security/refresh-needs-secret.test.ts';
 import '../server/keys.test.ts';
+import '../server/own-fetches.test.ts';
 import '../testing/acting.test.ts';
 import '../testing/test-server.test.ts';
