@@ -13,7 +13,7 @@ import { engineRequestOf } from './request.ts';
 import type { EngineRequest, OAuthError } from './request.ts';
 import type { EndpointRule } from './endpoints.ts';
 import { besidesDefault } from './resource-parameter.ts';
-import { TooManyAttempts } from './refusals.ts';
+import { TryAgain } from './refusals.ts';
 
 /**
  * Keeps the outcome of each request for its response, the log and the trace, and writes the audit record of it; both from the
@@ -68,7 +68,7 @@ export function recordEvents(
       provider.on(refusals.event as 'authorization.error', (ctx, error) => {
         const request = engineRequestOf(ctx);
         request.refused = { error: error.error, reason: reasonOf(request, ctx, error) };
-        if (error instanceof TooManyAttempts) ctx.set('Retry-After', String(error.retryAfter));
+        if (error instanceof TryAgain) ctx.set('Retry-After', String(error.retryAfter));
         if (refusals.record) records[refusals.record](request, request.refused);
       });
   provider.on('grant.revoked', (ctx, grantId) => {

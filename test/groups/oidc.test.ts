@@ -55,5 +55,6 @@ import '../oidc/token-claims.test.ts';
 import '../oidc/token-connection.test.ts';
 import '../oidc/token-endpoint.test.ts';
 import '../oidc/token-key.test.ts';
+import '../oidc/try-again.test.ts';
 import '../oidc/unconfirmed-changes.test.ts';
 import '../oidc/wrong-assertions.test.ts';
