@@ -9,12 +9,12 @@ import { PublicFetchError } from '../http/public-request.ts';
 import { LONGEST_KEY_SET, usableKeys } from './public-keys.ts';
 import type { PublicKey } from './public-keys.ts';
 
-/** The public keys of a client. While the keys stay the same, so does the object. */
+/** The public keys of a client or of an issuer. While the keys stay the same, so does the object. */
 export interface KeySet {
   readonly keys: readonly PublicKey[];
 }
 
-/** The keys at the `jwks_uri`s of clients. */
+/** The keys at the `jwks_uri`s of clients or issuers. */
 export interface RemoteKeys {
   /**
    * The keys for an assertion.
@@ -54,13 +54,26 @@ export const USABLE = 3600;
 const MOST_SETS = 1000;
 
 /**
- * Keeps the keys at the `jwks_uri`s of clients. A URL is fetched when its keys are five minutes old, and when an assertion names a key
- * that is not among them, at most once a minute on each node. Requests for the same URL wait for one fetch. Those that name an unknown
- * key wait only while there are no keys, because anybody can name an unknown key.
+ * Keeps the keys at `jwks_uri`s. A URL is fetched when its keys are five minutes old, and when an assertion names a key that is not among
+ * them, at most once a minute on each node. Requests for the same URL wait for one fetch, as many of them as `waits` has places for. Those
+ * that name an unknown key wait only while there are no keys, because anybody can name an unknown key; where the URLs are trusted, they wait
+ * for the fetch that they cause, so that an issuer can sign with a new key at once.
  */
 export function createRemoteKeys(
   publicFetch: PublicFetch,
-  { logger, waits }: { readonly logger: Logger; readonly waits: RemoteWaits },
+  {
+    isTrusted = false,
+    logger,
+    of = 'a client',
+    waits,
+  }: {
+    /** Whether the URLs are those of the options, so that no stranger has chosen one that is slow. */
+    readonly isTrusted?: boolean;
+    readonly logger: Logger;
+    /** Whose keys they are, for the log. */
+    readonly of?: string;
+    readonly waits: RemoteWaits;
+  },
 ): RemoteKeys {
   const entries = new LRUCache<string, CachedKeys>({ max: MOST_SETS });
 
@@ -76,7 +89,7 @@ export function createRemoteKeys(
       // Nothing was sent to the URL.
       if (isBusy(error)) entry.triedAt = before;
       entry.problem = (error as Error).message;
-      logger.warn({ err: error, jwks_uri: jwksUri }, 'fetching the keys of a client failed');
+      logger.warn({ err: error, jwks_uri: jwksUri }, `fetching the keys of ${of} failed`);
     } finally {
       entry.running = undefined;
     }
@@ -92,7 +105,7 @@ export function createRemoteKeys(
       if (isDue && !entry.running && at - entry.triedAt >= LEAST_PAUSE)
         entry.running = refresh(entry, jwksUri);
       const { running } = entry;
-      const mustWait = usableSet(entry) === undefined || (isKnown && at >= entry.freshUntil);
+      const mustWait = usableSet(entry) === undefined || (isKnown ? at >= entry.freshUntil : isTrusted);
       if (running && mustWait) await waits.wait({ url: jwksUri, address }, async () => running);
       return usableSet(entry) ?? { problem: entry.problem };
     },

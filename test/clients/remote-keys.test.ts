@@ -26,6 +26,13 @@ interface Site {
 }
 
 function siteWith(...keys: readonly unknown[]): Site {
+  return siteFor({}, ...keys);
+}
+
+function siteFor(
+  settings: { readonly isTrusted?: boolean; readonly of?: string },
+  ...keys: readonly unknown[]
+): Site {
   const logger = recordingLogger();
   const site: Site = {
     logger,
@@ -36,7 +43,7 @@ function siteWith(...keys: readonly unknown[]): Site {
         site.fetches += 1;
         return site.answer();
       },
-      { logger, waits: { wait: async (_place, read) => read() } },
+      { ...settings, logger, waits: { wait: async (_place, read) => read() } },
     ),
   };
   return site;
@@ -111,6 +118,37 @@ test.serial(
     await new Promise(setImmediate);
     t.deepEqual(await idsOf(site, 'second'), ['first', 'second']);
     t.is(site.fetches, 5);
+  },
+);
+
+test.serial(
+  'where the URLs are trusted, an unknown key id waits for the fetch that it causes, once in a minute',
+  async (t) => {
+    const { first, second } = await started();
+    using _stopped = stopClock();
+    const site = siteFor({ isTrusted: true, of: 'an issuer' }, first);
+    await idsOf(site, 'first');
+    site.answer = async () => documentOf(first, second);
+    passTime(59);
+    t.deepEqual(await idsOf(site, 'second'), ['first']);
+    passTime(1);
+    const arrived = Promise.withResolvers<PublicDocument>();
+    site.answer = async () => arrived.promise;
+    const waiting = [idsOf(site, 'second'), idsOf(site, 'second')];
+    t.deepEqual(await idsOf(site, 'first'), ['first'], 'a known key waits for nothing');
+    arrived.resolve(documentOf(first, second));
+    t.deepEqual(await Promise.all(waiting), [
+      ['first', 'second'],
+      ['first', 'second'],
+    ]);
+    t.is(site.fetches, 2);
+    for (let count = 0; count < 10; count += 1) await idsOf(site, `unknown ${count}`);
+    t.is(site.fetches, 2);
+
+    site.answer = async () => Promise.reject(new PublicFetchError('timeout'));
+    passTime(60);
+    t.deepEqual(await idsOf(site, 'third'), ['first', 'second'], 'the keys that there are stay');
+    t.like(site.logger.lines.at(-1), { level: 'warn', message: 'fetching the keys of an issuer failed' });
   },
 );
 
