@@ -1,9 +1,4 @@
 import config from './ava.config.js';
 
 /** The tests of `npm test` that also run on database servers. */
-export default {
-  ...config,
-  files: ['test/groups/*.test.ts', 'test/alone/**/*.test.ts'],
-  match: ['PostgreSQL:*', 'MariaDB:*'],
-  environmentVariables: { TEST_DATABASES: 'servers' },
-};
+export default { ...config, files: ['test/groups/*.test.ts'], match: ['PostgreSQL:*', 'MariaDB:*'] };

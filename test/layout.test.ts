@@ -6,7 +6,7 @@ import { parseSync, Visitor } from 'oxc-parser';
 import test from './harness/test.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-const OWN_COMMAND = /^test\/(?:all|alone|databases|groups)\//;
+const OWN_COMMAND = /^test\/(?:(?:all|alone|databases|groups)\/|modules\.test\.ts$)/;
 
 function filesIn(pattern: string): readonly string[] {
   return globSync(pattern, { cwd: ROOT, exclude: ['**/node_modules/**'] }).toSorted();

@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
+import type { ExecutionContext } from 'ava';
+
 import { freePort } from '../harness/free-port.ts';
+import test from '../harness/test.ts';
+import { sayMissing } from './databases.ts';
 import { connect, MARIADB, POSTGRESQL } from './servers.ts';
 import type { ServerKind } from './servers.ts';
 import { FOLDER_OF_DATABASES } from './temporary-file.ts';
@@ -77,6 +81,26 @@ function words(command: string): string[] {
 /** The programs of a kind, or `undefined` where they are not installed. */
 export function findPrograms({ program }: ScratchKind): string | undefined {
   return globSync(program).toSorted().at(-1);
+}
+
+/** Registers a test once for each kind, with a server of its own that has started. */
+export function onEachScratchServer(
+  title: string,
+  run: (t: ExecutionContext, server: ScratchServer, kind: ScratchKind) => Promise<void>,
+): void {
+  for (const kind of SCRATCH_KINDS) {
+    const programs = findPrograms(kind);
+    if (programs === undefined) {
+      sayMissing(`there is no ${kind.program}: install ${kind.name} as Debian packages it, for: ${title}`);
+      continue;
+    }
+    test.serial(`${kind.name}: ${title}`, async (t) => {
+      const server = await makeScratchServer(kind, programs);
+      t.teardown(async () => server.remove());
+      await server.start();
+      await run(t, server, kind);
+    });
+  }
 }
 
 export async function makeScratchServer(kind: ScratchKind, programs: string): Promise<ScratchServer> {

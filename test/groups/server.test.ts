@@ -36,6 +36,7 @@ import '../limits/caller-limits.test.ts';
 import '../limits/client-authentication.test.ts';
 import '../limits/code-guesses.test.ts';
 import '../limits/ids.test.ts';
+import '../limits/known-browsers.test.ts';
 import '../limits/login.test.ts';
 import '../limits/refreshes.test.ts';
 import '../limits/remote-waits.test.ts';

@@ -52,5 +52,4 @@ import '../outbox/end-reader.test.ts';
 import '../administration.test.ts';
 import '../features.test.ts';
 import '../layout.test.ts';
-import '../modules.test.ts';
 import '../options.test.ts';

@@ -1,60 +1,47 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import test from '../../harness/test.ts';
-
 import type { Credential, Storage } from '../../../lib/contracts/index.ts';
 import { aCode, aGrant, aRefreshToken } from '../../storage/rows.ts';
 import { until } from '../../harness/until.ts';
-import { sayMissing } from '../../adapters/databases.ts';
 import { openStorage } from '../../adapters/host-knex.ts';
-import { findPrograms, makeScratchServer, SCRATCH_KINDS } from '../../adapters/scratch-server.ts';
+import { onEachScratchServer } from '../../adapters/scratch-server.ts';
 
-for (const kind of SCRATCH_KINDS) {
-  const programs = findPrograms(kind);
-  if (programs === undefined) {
-    sayMissing(`there is no ${kind.program} to restart: install ${kind.name} as Debian packages it`);
-    continue;
-  }
-  test.serial(
-    `${kind.name}: after a restart under load no redemption is lost, and the storage reconnects`,
-    async (t) => {
-      const server = await makeScratchServer(kind, programs);
-      t.teardown(async () => server.remove());
-      await server.start();
-      const storage = await openStorage(t, server.address, { timeout: '1000 ms' });
-      const families = await Promise.all(
-        Array.from({ length: 20 }, async (_, index) => startFamily(storage, `${index}`)),
-      );
+onEachScratchServer(
+  'after a restart under load no redemption is lost, and the storage reconnects',
+  async (t, server) => {
+    const storage = await openStorage(t, server.address, { timeout: '1000 ms' });
+    const families = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => startFamily(storage, `${index}`)),
+    );
 
-      const end = new AbortController();
-      const running = families.map(async (family) => {
-        while (!end.signal.aborted) await rotate(storage, family);
-      });
-      await until(() => families.every(({ spent }) => spent.length > 0));
-      await server.kill();
-      await until(() => families.every(({ failures }) => failures.length > 0));
-      await server.start();
-      const rotated = families.map(({ spent }) => spent.length);
-      await until(() => families.every(({ spent }, index) => spent.length > rotated[index]!));
-      end.abort();
-      await Promise.all(running);
+    const end = new AbortController();
+    const running = families.map(async (family) => {
+      while (!end.signal.aborted) await rotate(storage, family);
+    });
+    await until(() => families.every(({ spent }) => spent.length > 0));
+    await server.kill();
+    await until(() => families.every(({ failures }) => failures.length > 0));
+    await server.start();
+    const rotated = families.map(({ spent }) => spent.length);
+    await until(() => families.every(({ spent }, index) => spent.length > rotated[index]!));
+    end.abort();
+    await Promise.all(running);
 
-      for (const family of families) {
-        for (const failure of family.failures) t.like(failure, { code: 'ERR_STORAGE', status: 503 });
-        for (const { kind: which, id } of family.spent) {
-          t.not(
-            (await storage.grants.findCredential(which, id))?.spentFor,
-            undefined,
-            'a redeemed credential stays redeemed',
-          );
-        }
-        const current = await storage.grants.findCredential(family.current.kind, family.current.id);
-        t.is(current?.credential.consumedAt, undefined);
-        t.is(current?.grant.id, family.grantId);
+    for (const family of families) {
+      for (const failure of family.failures) t.like(failure, { code: 'ERR_STORAGE', status: 503 });
+      for (const { kind: which, id } of family.spent) {
+        t.not(
+          (await storage.grants.findCredential(which, id))?.spentFor,
+          undefined,
+          'a redeemed credential stays redeemed',
+        );
       }
-    },
-  );
-}
+      const current = await storage.grants.findCredential(family.current.kind, family.current.id);
+      t.is(current?.credential.consumedAt, undefined);
+      t.is(current?.grant.id, family.grantId);
+    }
+  },
+);
 
 /** A grant whose credential is exchanged repeatedly. */
 interface Family {

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 
-import test from '../../harness/test.ts';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { createKnownBrowsers } from '../../../lib/limits/known-browsers.ts';
-import { onEachDatabase } from '../../adapters/databases.ts';
-import { passTime } from '../../harness/clock.ts';
-import { people } from '../../harness/platform.ts';
-import { send } from '../../harness/requests.ts';
-import { ANN, BOB, deviceOf, startLimited, tally, times } from '../../limits/platform.ts';
-import type { LimitedPlatform } from '../../limits/platform.ts';
+import { createKnownBrowsers } from '../../lib/limits/known-browsers.ts';
+import { onEachDatabase } from '../adapters/databases.ts';
+import { passTime } from '../harness/clock.ts';
+import { people } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import { ANN, BOB, deviceOf, startLimited, tally, times } from './platform.ts';
+import type { LimitedPlatform } from './platform.ts';
 
 const WRONG = { ...ANN, password: 'a-wrong-one' };
 const ELSEWHERE = '203.0.113.9';
