@@ -90,7 +90,7 @@ function describe(
   request: AccountRequest,
   facts: readonly Sentence[],
 ): AuthorizedAppRow {
-  const { client, createdAt } = authorizedApp;
+  const { allowedBy, client, createdAt } = authorizedApp;
   const { clock, text } = request;
   const name = titleOfApp(client, text);
   const lastUse = lastUseOf(authorizedApp);
@@ -99,6 +99,10 @@ function describe(
     initial: /[\p{L}\p{N}]/u.exec(name)?.[0].toUpperCase() ?? '',
     about: aboutApp(client, request),
     ...accessOf(authorizedApp, request),
+    allowedBy:
+      allowedBy.length > 0
+        ? sentence(text['authorizedApps.allowedBy'], { name: allowedBy.join(', ') })
+        : undefined,
     since: clock.day(createdAt),
     lastUsed: lastUse === undefined ? undefined : clock.day(lastUse),
     tools: describeTools(authorizedApp, request),

@@ -157,6 +157,8 @@ export interface AuthorizedAppRow {
   readonly access: readonly { readonly name: string; readonly labels: readonly string[] }[];
   /** What it can do in one sentence; `undefined` when `access` says it. */
   readonly only: string | undefined;
+  /** "Allowed by …"; `undefined`: by the user alone. */
+  readonly allowedBy: Sentence | undefined;
   readonly since: Moment;
   /** `undefined` when nothing is known of a use. */
   readonly lastUsed: Moment | undefined;

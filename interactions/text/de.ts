@@ -120,6 +120,7 @@ export const de: Readonly<Record<keyof typeof en, string>> = {
   'authorizedApps.everything': 'Alles, was Sie dürfen',
   'authorizedApps.nothing':
     'Sie weiß, wer Sie sind: Ihren Namen und Ihre E-Mail-Adresse. Sonst darf sie nichts.',
+  'authorizedApps.allowedBy': 'Von Ihrer Organisation erlaubt: {name}',
   'authorizedApps.since': 'Erlaubt am',
   'authorizedApps.tools': 'Was sie zuletzt getan hat:',
   'authorizedApps.disabled': 'Abgeschaltet',

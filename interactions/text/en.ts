@@ -112,6 +112,7 @@ export const en = {
   'authorizedApps.noScopes': 'It can do everything that you can do.',
   'authorizedApps.everything': 'Do everything that you can do',
   'authorizedApps.nothing': 'It knows who you are: your name and your email address. It can do nothing else.',
+  'authorizedApps.allowedBy': 'Allowed by your organization: {name}',
   'authorizedApps.since': 'Authorized',
   'authorizedApps.tools': 'What it did lately:',
   'authorizedApps.disabled': 'Switched off',

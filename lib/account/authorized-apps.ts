@@ -3,6 +3,7 @@ import type { ConsentedAccess, ImportConsents } from '../clients/consents.ts';
 import { now } from '../contracts/clock.ts';
 import { confirmAbsence } from '../contracts/confirm-absence.ts';
 import type {
+  AllowedApp,
   AuditLog,
   AuditOrigin,
   AuditRecord,
@@ -10,6 +11,7 @@ import type {
   AuthorizedApps,
   Client,
   Consent,
+  Seconds,
   Storage,
   ToolUse,
   UsableGrant,
@@ -26,6 +28,8 @@ export interface AuthorizedAppsPorts {
   /** The scopes about who the user is; `undefined` when no client can learn that. */
   readonly aboutUser: (Pick<DescribedResource, 'scopes'> & { readonly resource: string }) | undefined;
   readonly audit: Pick<AuditLog, 'record' | 'list'>;
+  /** Find the apps that somebody else than the user has allowed. */
+  readonly allowed: readonly ((userId: string) => Promise<readonly AllowedApp[]>)[];
   /** `undefined` when all consents are stored. */
   readonly importConsents?: ImportConsents | undefined;
 }
@@ -37,6 +41,7 @@ interface DescribedResource {
 
 /** Creates the function that lists and revokes the authorized apps of a user. */
 export function createAuthorizedApps({
+  allowed,
   audit,
   importConsents,
   issuer,
@@ -47,7 +52,7 @@ export function createAuthorizedApps({
   const { clients, consents, grants } = storage;
 
   async function describe(
-    consent: Consent,
+    app: ListedApp,
     {
       calls,
       granted: all,
@@ -56,10 +61,10 @@ export function createAuthorizedApps({
       readonly granted: readonly UsableGrant[];
     },
   ): Promise<AuthorizedApp | undefined> {
-    const stored = await clients.find(consent.clientId);
+    const stored = await clients.find(app.clientId);
     if (!stored) return undefined;
     const { client } = stored;
-    const granted = consentsByResource(consent);
+    const granted = consentsByResource(app);
     const usable = all.filter((grant) => grant.clientId === client.id);
     return {
       client,
@@ -75,8 +80,9 @@ export function createAuthorizedApps({
               },
             ],
       ),
-      createdAt: consent.createdAt,
-      lastUsedAt: consent.lastUsedAt,
+      allowedBy: app.allowedBy,
+      createdAt: app.createdAt,
+      lastUsedAt: app.lastUsedAt,
       tools: toolsOf(client.id, calls),
       grants: usable.slice(0, MOST_GRANTS).map(({ createdAt, id, lastUsedAt, origin }) => ({
         id,
@@ -117,14 +123,17 @@ export function createAuthorizedApps({
     return {
       async list() {
         await importConsents?.(user.id);
-        const [found, called, read, granted] = await Promise.all([
+        const [found, ofOthers, called, read, granted] = await Promise.all([
           consents.list(user.id),
+          Promise.all(allowed.map(async (allowedFor) => allowedFor(user.id))),
           audit.list({ userId: user.id, types: ['tool_called'], limit: LATEST_CALLS }),
           audit.list({ userId: user.id, types: ['tool_read'], limit: LATEST_CALLS }),
           grants.list(user.id, { now: now(), limit: MOST_GRANTS + 1 }),
         ]);
         const described = await Promise.all(
-          found.map(async (consent) => describe(consent, { calls: [...called, ...read], granted })),
+          listed(found, ofOthers.flat()).map(async (app) =>
+            describe(app, { calls: [...called, ...read], granted }),
+          ),
         );
         return described.filter((app) => app !== undefined);
       },
@@ -169,6 +178,35 @@ export function createAuthorizedApps({
       },
     };
   };
+}
+
+/** What an app may do, whoever has allowed it. */
+interface ListedApp extends Pick<Consent, 'clientId' | 'createdAt' | 'hosts' | 'lastUsedAt' | 'scopes'> {
+  readonly allowedBy: AuthorizedApp['allowedBy'];
+}
+
+/** The consents of a user, and what others have allowed: each app once, in the order in which they were first allowed. */
+function listed(consents: readonly Consent[], ofOthers: readonly AllowedApp[]): readonly ListedApp[] {
+  const byClient = new Map(
+    consents.map((consent): [string, ListedApp] => [consent.clientId, { ...consent, allowedBy: [] }]),
+  );
+  for (const { by, clientId, createdAt, lastUsedAt, scopes } of ofOthers) {
+    const before = byClient.get(clientId);
+    byClient.set(clientId, {
+      clientId,
+      createdAt: Math.min(createdAt, before?.createdAt ?? createdAt),
+      hosts: before?.hosts ?? {},
+      lastUsedAt: latest(before?.lastUsedAt, lastUsedAt),
+      scopes: [...new Set([...(before?.scopes ?? []), ...scopes])].toSorted(),
+      allowedBy: [...new Set([...(before?.allowedBy ?? []), by])],
+    });
+  }
+  return [...byClient.values()].toSorted((one, other) => one.createdAt - other.createdAt);
+}
+
+function latest(...times: readonly (Seconds | undefined)[]): Seconds | undefined {
+  const known = times.filter((at) => at !== undefined);
+  return known.length > 0 ? Math.max(...known) : undefined;
 }
 
 /** Whether a text of a request can be an id: PostgreSQL refuses a NUL character in text. */

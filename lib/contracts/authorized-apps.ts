@@ -24,7 +24,7 @@ export interface AuthorizedResource extends NamedResource {
   readonly scopes: readonly AuthorizedScope[] | undefined;
 }
 
-/** An app that a user has authorized. */
+/** An app that a user has authorized, or that somebody else lets act for the user. */
 export interface AuthorizedApp {
   readonly client: Client;
   /**
@@ -34,7 +34,9 @@ export interface AuthorizedApp {
   readonly scopes: readonly AuthorizedScope[] | undefined;
   /** What the user has consented to at other APIs (see the option `resources`), and at the userinfo endpoint. */
   readonly resources: readonly AuthorizedResource[];
-  /** When the user first consented. */
+  /** The hosts of the sites that have allowed it, such as the identity provider of the user's organization; empty: the user alone has. */
+  readonly allowedBy: readonly string[];
+  /** When the user first consented, or another site first allowed it. */
   readonly createdAt: Seconds;
   /** The time of the last use, to the hour; `undefined` when the app was never used. */
   readonly lastUsedAt: Seconds | undefined;
@@ -67,7 +69,7 @@ export interface ToolUse {
 
 /** The apps that a user has authorized. */
 export interface AuthorizedApps {
-  /** Lists the apps in the order in which they were authorized. */
+  /** Lists the apps, also those that others have allowed, in the order in which they were authorized. */
   list(): Promise<readonly AuthorizedApp[]>;
   /** Withdraws the consent and revokes every token of the app for this user. Resolves to `false` when there was no consent. */
   revoke(clientId: string): Promise<boolean>;

@@ -22,6 +22,12 @@ export interface Consent {
   readonly lastUsedAt: Seconds | undefined;
 }
 
+/** An app that somebody else than the user lets act for the user, as if it were a consent of the user. */
+export interface AllowedApp extends Pick<Consent, 'clientId' | 'createdAt' | 'lastUsedAt' | 'scopes'> {
+  /** Who: the host of a site. */
+  readonly by: string;
+}
+
 /** Stores consents: the `consents` of a {@link Storage}. */
 export interface ConsentStore {
   /** Finds the consent of a user for a client. */

@@ -165,6 +165,8 @@ export interface AccessTokenClaims {
    * never ended.
    */
   readonly revocation_sequence?: number | undefined;
+  /** The issuer of the assertion that the token was issued for (RFC 7521 section 4.1). */
+  readonly asserted_by?: string | undefined;
 }
 
 /**

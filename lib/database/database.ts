@@ -42,10 +42,10 @@ export interface Database extends Statements {
 
 /** Steps of the core that a transaction of a feature can have. */
 export interface CoreSteps {
-  /** Inserts a grant with its first credential, as `GrantStore.insert` does. */
+  /** Inserts a grant with its first credential, as `GrantStore.insert` does. Without one, it is needed until its `expiresAt`. */
   readonly grantSteps: (
     grant: Grant,
-    credential: Credential,
+    credential: Credential | undefined,
     prerequisites: GrantPrerequisites,
   ) => readonly Step[];
   /** Adds a consent, as `ConsentStore.add` does. */

@@ -61,19 +61,22 @@ function clientModel(
     async find(request, id) {
       const stored = await clients.find(id);
       if (!stored || stored.client.disabled) return undefined;
-      const keys = request?.clientId === id ? request.assertion?.keys : undefined;
+      const isCaller = request?.clientId === id;
+      const authentication =
+        isCaller && request.clientOfGrant === id
+          ? NO_AUTHENTICATION
+          : authenticationOf(stored.client, isCaller ? request.assertion?.keys : undefined);
       const further = parts.map((part) => part.clientMetadata?.(stored.client));
-      return Object.assign(toMetadata(stored.client, grantTypes, keys), ...further) as AdapterPayload;
+      return Object.assign(
+        toMetadata(stored.client, grantTypes),
+        authentication,
+        ...further,
+      ) as AdapterPayload;
     },
   };
 }
 
-/** @param keys - the keys to verify an assertion with. `undefined`: the client sends a secret, or is public */
-function toMetadata(
-  client: Client,
-  grantTypes: (client: Client) => readonly string[],
-  keys: KeySet | undefined,
-): AdapterPayload {
+function toMetadata(client: Client, grantTypes: (client: Client) => readonly string[]): AdapterPayload {
   const { grantType } = client;
   // One that its source has withdrawn has none: what users have authorized can be refreshed only.
   const isWithdrawn = grantType === 'authorization_code' && client.redirectUris.length === 0;
@@ -84,12 +87,14 @@ function toMetadata(
     grant_types: isWithdrawn ? ['refresh_token'] : [...grantTypes(client)],
     response_types: grantType === 'authorization_code' && !isWithdrawn ? ['code'] : [],
     application_type: client.native ? 'native' : 'web',
-    ...authenticationOf(client, keys),
   };
 }
 
+const NO_AUTHENTICATION: AdapterPayload = { token_endpoint_auth_method: 'none' };
+
+/** @param keys - the keys to verify an assertion with. `undefined`: the client sends a secret, or is public */
 function authenticationOf({ confidential }: Client, keys: KeySet | undefined): AdapterPayload {
-  if (!confidential) return { token_endpoint_auth_method: 'none' };
+  if (!confidential) return NO_AUTHENTICATION;
   if (keys) return { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [...keys.keys] } };
   return { token_endpoint_auth_method: 'client_secret_basic', client_secret: UNUSABLE_SECRET };
 }

@@ -19,6 +19,11 @@ export interface EnginePart {
 export interface GrantType extends KnownGrant {
   /** The parameters of its requests. The engine removes all others but those of client authentication. */
   readonly parameters: readonly string[];
+  /**
+   * The client of a request that sends no other credential than that of this grant, where it authenticates the client too: `handle` checks
+   * it for both. `undefined`: the client has to authenticate itself as it is registered.
+   */
+  readonly clientOf?: (parameters: URLSearchParams) => string | undefined;
   /** Sets the response. @throws errors of the engine, for its answer (RFC 6749 section 5.2) */
   readonly handle: (ctx: KoaContextWithOIDC, request: AuthenticatedTokenRequest) => Promise<void>;
 }

@@ -88,7 +88,15 @@ export function createEngine(
     provider,
     run: compose([...provider.middleware]),
     grants: new Map(grants.map((grant) => [grant.name, grant])),
+    clientOf: clientOfGrants(grants),
   };
+}
+
+/** Makes `RunningEngine.clientOf`. */
+function clientOfGrants(grants: readonly GrantType[]): RunningEngine['clientOf'] {
+  const byName = new Map(grants.map(({ clientOf, name }) => [name, clientOf]));
+  if (![...byName.values()].some((clientOf) => clientOf !== undefined)) return undefined;
+  return (parameters) => byName.get(parameters.get('grant_type') ?? '')?.(parameters);
 }
 
 /**
@@ -178,8 +186,8 @@ function createFindClient(
 ): ClientCalls['find'] {
   const build = Client.find.bind(Client);
   // Keyed by the directory's object: a client that was changed or read again is another object, so the engine builds it again. And
-  // by the keys that it was built with, because those of a URL change by themselves.
-  const built = new WeakMap<StoredClient, Map<KeySet | undefined, Client>>();
+  // by the keys that it was built with, because those of a URL change by themselves; and for requests whose grant authenticates it.
+  const built = new WeakMap<StoredClient, Map<KeySet | 'of grant' | undefined, Client>>();
 
   return async function find(request, id) {
     if (typeof id !== 'string' || id === '') return undefined;
@@ -196,12 +204,13 @@ function createFindClient(
     // Only of the client that authenticates, not of one whose token is introspected.
     const isCaller = request?.clientId === id;
     if (remoteKeys && isCaller) request.assertion = await assertionOf(request, stored, remoteKeys);
-    const keys = isCaller ? request.assertion?.keys : undefined;
-    const forms = built.get(stored) ?? new Map<KeySet | undefined, Client>();
+    const ofRequest = request?.clientOfGrant === id ? 'of grant' : request?.assertion?.keys;
+    const form = isCaller ? ofRequest : undefined;
+    const forms = built.get(stored) ?? new Map<KeySet | 'of grant' | undefined, Client>();
     built.set(stored, forms);
-    // It reads the client again by the model of clients (models.ts), which takes the keys from the request.
-    const client = forms.get(keys) ?? (await build(id));
-    if (client) forms.set(keys, client);
+    // It reads the client again by the model of clients (models.ts), which takes the method of authentication from the request.
+    const client = forms.get(form) ?? (await build(id));
+    if (client) forms.set(form, client);
     return client;
   };
 }

@@ -109,7 +109,8 @@ async function adaptForm(
   const { nameResources, unwrapToken } = changes;
   const { kind } = request.endpoint.reads!;
   if (exceedsParameters(form)) throw new BodyError(`The body has more than ${MOST_PARAMETERS} parameters.`);
-  if (kind === 'token' && !nameResources && named === undefined && !hasScope(form)) return form;
+  const { clientOf } = request.engine!;
+  if (kind === 'token' && !nameResources && !clientOf && named === undefined && !hasScope(form)) return form;
   const parameters = new URLSearchParams(String(form));
   let isChanged = false;
   // Another `client_id` beside it makes two, which the engine refuses.
@@ -121,6 +122,13 @@ async function adaptForm(
   switch (kind) {
     case 'token':
       if (nameResources?.(parameters)) isChanged = true;
+      if (clientOf && !isAuthenticated(request, parameters, named)) {
+        request.clientOfGrant = clientOf(parameters);
+        if (request.clientOfGrant !== undefined && !parameters.has('client_id')) {
+          parameters.append('client_id', request.clientOfGrant);
+          isChanged = true;
+        }
+      }
       return isChanged ? String(parameters) : form;
     case 'issued_token':
       return (await unwrapToken(request, ctx, parameters)) === 'answered' ? undefined : String(parameters);
@@ -132,6 +140,16 @@ async function adaptForm(
     default:
       return kind satisfies never;
   }
+}
+
+/** Whether a client sends a credential of its own. @param named - it sends the header field, and no secret in it */
+function isAuthenticated(
+  { host }: EngineRequest,
+  parameters: URLSearchParams,
+  named: string | undefined,
+): boolean {
+  if (host.headers.authorization !== undefined && named === undefined) return true;
+  return ['client_secret', 'client_assertion'].some((name) => Boolean(parameters.get(name)));
 }
 
 /** A form that is not changed here stays as received: it is not parsed and serialized again. */
@@ -150,9 +168,11 @@ async function receiveForm({ host }: EngineRequest): Promise<Form> {
   return form;
 }
 
-/** The parameters of the endpoints for clients (RFC 6749, 7009, 7523, 7636, 7662, 8628, 8707 and OpenID Connect Core 1.0). */
+/** The parameters of the endpoints for clients (RFC 6749, 7009, 7521, 7523, 7636, 7662, 8628, 8707, 9396 and OpenID Connect Core 1.0). */
 const KNOWN: ReadonlySet<string> = new Set([
   'acr_values',
+  'assertion',
+  'authorization_details',
   'claims',
   'client_assertion',
   'client_assertion_type',

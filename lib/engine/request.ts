@@ -50,6 +50,8 @@ export interface EngineRequest extends HttpRequest {
   client?: StoredClient | undefined;
   /** `StoredClient.sequence` when the client was first found. */
   clientSequence?: number | undefined;
+  /** The client that the credential of the request's grant authenticates, see `GrantType.clientOf`. */
+  clientOfGrant?: string | undefined;
   /** The secret that the client has presented, and that has expired. */
   expiredSecret?: ClientSecret | undefined;
   /** The client assertion of an existing client. */
@@ -100,6 +102,8 @@ export interface RunningEngine {
   readonly run: Middleware;
   /** By the value of `grant_type`. */
   readonly grants: ReadonlyMap<string, KnownGrant>;
+  /** The client of a token request that its grant authenticates, see `GrantType.clientOf`. `undefined`: no grant does that. */
+  readonly clientOf: ((parameters: URLSearchParams) => string | undefined) | undefined;
 }
 
 /** What is said of the requests of a grant type. */

@@ -3,7 +3,15 @@ import type { ClientKind, FirstCall } from '../contracts/client-kinds.ts';
 import type { ClientSource } from '../contracts/client-sources.ts';
 import type { ImportConsents } from '../clients/consents.ts';
 import type { ClientSourceHooks } from '../clients/sources.ts';
-import type { BundledPages, Client, FurtherField, Seconds, Storage } from '../contracts/index.ts';
+import type {
+  AccessTokenClaims,
+  AllowedApp,
+  BundledPages,
+  Client,
+  FurtherField,
+  Seconds,
+  Storage,
+} from '../contracts/index.ts';
 import type { EnginePart, GrantType } from '../engine/part.ts';
 import type { FindForeignRefreshToken } from '../engine/request.ts';
 import type { EndpointRow } from '../engine/endpoint-paths.ts';
@@ -29,6 +37,8 @@ export interface Feature<Api extends object = object> extends AnyFeature {
   readonly name: string;
   /** The kinds of clients that the feature adds. */
   readonly clientKinds?: readonly ClientKind[];
+  /** The grant types that clients of kinds of the core, or of other features, can use by the feature besides, by the name of the kind. */
+  readonly grantTypesOfKinds?: Readonly<Record<string, readonly string[]>>;
   /** How clients of a kind get a token with the feature, where that differs. @param client - `undefined`: any client of the kind */
   readonly firstCall?: (kind: string, client: Client | undefined) => FirstCall | undefined;
   /** The sources of clients that nobody has registered. */
@@ -79,6 +89,11 @@ export type PruneClients = (
 export interface Opened extends Work {
   /** What the feature's sources of clients do on this server. */
   readonly clientSources?: readonly ClientSourceHooks[];
+  /**
+   * Whether the feature stands for a verified access token of this server that was issued for an assertion (`AccessTokenContent.assertedBy`).
+   * A token for which no feature does is refused wherever tokens are accepted, also once the feature is off.
+   */
+  readonly accepts?: (claims: AccessTokenClaims) => boolean;
   /** The access tokens of another server, which count as the server's own. */
   readonly accessTokens?: ForeignAccessTokens;
   /** Finds the refresh tokens of another server, which are exchanged here for tokens of this server. */
@@ -117,6 +132,11 @@ export interface Installed<Api extends object = object> extends Work {
   readonly logoutRequest?: NonNullable<LogoutPageParts['logoutRequest']>;
   /** A form of tokens other than the server's own, at the guards and at the endpoints for clients. */
   readonly tokens?: TokenForm;
+  /**
+   * The apps that somebody else than the user lets act for the user. They are listed with those that the user has authorized, each app
+   * once. What such an app does needs a grant of the core, by which the user ends it as any other.
+   */
+  readonly allowed?: (userId: string) => Promise<readonly AllowedApp[]>;
   /** What acts for users by this feature, for `auth.userGrants`. */
   readonly grants?: UserGrantKind;
 }

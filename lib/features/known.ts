@@ -34,7 +34,17 @@ export function clientKindsOf(given: readonly Feature[] | undefined): ClientKind
 }
 
 function kindsOf(features: readonly Feature[]): ClientKinds['on'] {
-  return kindsByName([...CORE_KINDS, ...features.flatMap(({ clientKinds = [] }) => clientKinds)]);
+  const kinds = [...CORE_KINDS, ...features.flatMap(({ clientKinds = [] }) => clientKinds)];
+  const added = features
+    .map(({ grantTypesOfKinds }) => grantTypesOfKinds)
+    .filter((types) => types !== undefined);
+  if (added.length === 0) return kindsByName(kinds);
+  return kindsByName(
+    kinds.map((kind) => {
+      const grantTypes = added.flatMap((ofKinds) => ofKinds[kind.name] ?? []);
+      return Object.assign({}, kind, { grantTypes: [...kind.grantTypes, ...grantTypes] });
+    }),
+  );
 }
 
 /** The fields of clients that features bring. */

@@ -16,6 +16,7 @@ import type { GrantParts } from '../token/exchange.ts';
 import type { ServerAccess } from './access.ts';
 import type { ServerBase } from './base.ts';
 import type { ServerCore } from './core.ts';
+import { allowedOf } from './features.ts';
 
 /** The engine of a server, and the pages that its users see. */
 export interface ServerEngine {
@@ -113,7 +114,12 @@ async function createFlow<U extends User>(
     userAssignments,
   }: EngineParts<U> & Pick<ServerEngine, 'apis' | 'tools'>,
 ): Promise<InteractionFlow> {
-  const authorizedAppsOf = createAuthorizedApps({ ...options, audit, importConsents });
+  const authorizedAppsOf = createAuthorizedApps({
+    ...options,
+    allowed: allowedOf(features),
+    audit,
+    importConsents,
+  });
   const userSessionsOf = createUserSessions({ audit, storage: options.storage });
   const { basePath, origin, paths } = options;
   const flowParts: FlowParts = {

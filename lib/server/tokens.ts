@@ -41,6 +41,7 @@ export function createTokens(
 ) {
   const { issuer, logger, storage } = options;
   const accessTokens = openedFeatures.flatMap(({ accessTokens: ofServer = [] }) => ofServer);
+  const accepts = openedFeatures.flatMap(({ accepts: ofFeature = [] }) => ofFeature);
   const refreshTokens = openedFeatures.flatMap(({ findRefreshToken = [] }) => findRefreshToken);
   const keysOf = (ring: KeyRing): TokenKeys =>
     derivedFromEach(
@@ -85,7 +86,7 @@ export function createTokens(
 
   /** Makes the check whether a verified token was revoked. */
   const isActiveFor = (appUsed?: LastUses['appUsed']): IsTokenActive =>
-    createIsTokenActive(storage.revocations, accessTokens, appUsed);
+    createIsTokenActive(storage.revocations, { accepts, foreign: accessTokens }, appUsed);
 
   /** The revocation whose audit events have an origin. */
   const revokeFor = (origin?: AuditOrigin) =>

@@ -7,6 +7,7 @@ import { exportsOf, featuresOf } from '../features/known.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerBase } from './base.ts';
 import type { ServerCore } from './core.ts';
+import { allowedOf } from './features.ts';
 
 /** What a server shows and ends of a user's grants, and what it exports and erases. */
 export interface ServerUserData {
@@ -30,6 +31,7 @@ export function createServerUserData(
   const grants = createUserGrants({
     authorizedAppsOf: createAuthorizedApps({
       ...options,
+      allowed: allowedOf(features),
       audit,
       importConsents,
     }),

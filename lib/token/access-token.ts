@@ -23,6 +23,11 @@ export interface AccessTokenContent {
   /** `undefined`: not limited to scopes. Empty: limited to none. */
   readonly scopes: readonly string[] | undefined;
   readonly lifetime: Seconds;
+  /**
+   * The issuer of the assertion that the token was issued for, which is a reserved claim. A feature has to stand for such a token, see
+   * `Opened.accepts`.
+   */
+  readonly assertedBy?: string;
 }
 
 export type SignAccessToken = (content: AccessTokenContent) => Promise<string>;
@@ -32,7 +37,7 @@ export function createSignAccessToken(
   { issuer, aboutUser, tokens }: ResolvedOptions,
   signingKeys: TokenKeys,
 ): SignAccessToken {
-  return async ({ api, client, grant, lifetime, scopes, clientSequence = 0 }) => {
+  return async ({ api, assertedBy, client, grant, lifetime, scopes, clientSequence = 0 }) => {
     const named = scopes ?? [];
     const principal = grant
       ? { user: grant.user, grantId: grant.id }
@@ -46,6 +51,7 @@ export function createSignAccessToken(
       // An end of the client since it was checked has a greater number, and revokes the token.
       ...(!grant && clientSequence > 0 && { revocation_sequence: clientSequence }),
       ...(grant && { grant_id: grant.id }),
+      ...(assertedBy !== undefined && { asserted_by: assertedBy }),
       principal: grant ? 'user' : 'client',
       jti: randomUUID(),
       sub: grant?.user.id ?? client.id,
@@ -63,7 +69,7 @@ export function createSignAccessToken(
 /** Names that a claim of the host may not have, because readers of tokens or introspection responses give them a meaning. */
 const RESERVED: ReadonlySet<string> = new Set<string>([
   // Claims of this server. The guard refuses a token without them.
-  ...'principal grant_id revocation_sequence limited'.split(' '),
+  ...'principal grant_id revocation_sequence limited asserted_by'.split(' '),
   // RFC 7519 section 4.1, RFC 9068 section 2.2
   ...'iss sub aud exp nbf iat jti client_id scope auth_time acr amr'.split(' '),
   // RFC 7800, RFC 8693 section 4, RFC 9396 section 9.1

@@ -122,13 +122,22 @@ function isAccessTokenClaims(
 /** Whether neither a verified access token, nor its grant, its user or its client was revoked. One read. */
 export type IsTokenActive = (claims: AccessTokenClaims) => Promise<boolean>;
 
+/** What features say of tokens. */
+interface TokensOfFeatures {
+  readonly foreign: readonly ForeignAccessTokens[];
+  /** Whether a feature stands for a token that was issued for an assertion. */
+  readonly accepts: readonly ((claims: AccessTokenClaims) => boolean)[];
+}
+
 /** @param appUsed - called when the token of a user is active. Left out: the check is no use of the token */
 export function createIsTokenActive(
   revocations: Pick<RevocationStore, 'isValid'>,
-  foreign: readonly ForeignAccessTokens[],
+  { accepts, foreign }: TokensOfFeatures,
   appUsed?: LastUses['appUsed'],
 ): IsTokenActive {
   return async function isTokenActive(claims) {
+    // Without the feature that has issued it, nothing else refuses it.
+    if (claims.asserted_by !== undefined && !accepts.some((accept) => accept(claims))) return false;
     for (const tokens of foreign) if (tokens.isOwn(claims)) return tokens.isActive(claims, appUsed);
     const {
       client_id: clientId,

@@ -18,6 +18,7 @@ import '../oidc/cookie-signatures.test.ts';
 import '../oidc/endpoint-rows.test.ts';
 import '../oidc/form-post.test.ts';
 import '../oidc/grant-answers.test.ts';
+import '../oidc/grants-of-features.test.ts';
 import '../oidc/imported-secrets.test.ts';
 import '../oidc/introspection.test.ts';
 import '../oidc/issue-token.test.ts';

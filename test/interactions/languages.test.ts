@@ -106,6 +106,7 @@ test('dates and numbers have the format of the language', async (t) => {
     lastUsedAt: undefined,
     tools: [{ name: 'rename_school', at: 1_777_800_000 }],
     grants: [],
+    allowedBy: [],
     moreGrants: false,
   };
   for (const [count, english, german] of [

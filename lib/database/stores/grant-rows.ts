@@ -76,9 +76,10 @@ export function toFirstValues(credential: Credential): Value[] {
   return CREDENTIALS.values(credential).toSpliced(expiry, 1, ...timeValues(credential.expiresAt));
 }
 
-/** @param credential - the first credential of the grant, which is stored at least until this credential has expired */
-export function toGrantValues(grant: Grant, credential: Credential): Value[] {
-  return [...GRANTS.values(grant), ...timeValues(Math.max(grant.expiresAt, credential.expiresAt))];
+/** @param credential - the first credential of the grant, which is stored at least until this credential has expired; some have none */
+export function toGrantValues(grant: Grant, credential: Credential | undefined): Value[] {
+  const neededUntil = Math.max(grant.expiresAt, credential?.expiresAt ?? 0);
+  return [...GRANTS.values(grant), ...timeValues(neededUntil)];
 }
 
 export const INTO_CREDENTIALS: string = `insert into gatehouse_credentials (${CREDENTIALS.columns})`;

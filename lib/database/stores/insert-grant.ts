@@ -1,5 +1,5 @@
 import type { Credential, Grant, GrantPrerequisites } from '../../contracts/index.ts';
-import type { Database } from '../database.ts';
+import type { CoreSteps, Database } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Step, Value } from '../statements.ts';
 import { UNLESS_USER_ENDED, USER_IS_NOT_ENDED } from '../ends.ts';
@@ -49,7 +49,7 @@ export function grantSteps({
   clock,
   forUpdate,
   primaryKeyHint,
-}: Dialect): InsertGrant<readonly Step[]> {
+}: Dialect): CoreSteps['grantSteps'] {
   const into = intoGrants(clock);
   const insertCredential = `${INTO_CREDENTIALS} values (${firstCredential(clock)})`;
   // On SQLite, transactions run one after the other, so a row that was read stays as it is. On PostgreSQL, locks are enough.
@@ -86,7 +86,7 @@ export function grantSteps({
       ...spendingOf(prerequisites),
       ...(needsNoChange ? [] : locksOf(prerequisites)),
       { sql, values, needs: 'change' },
-      { sql: insertCredential, values: toFirstValues(credential) },
+      ...(credential ? [{ sql: insertCredential, values: toFirstValues(credential) }] : []),
     ];
   };
 }
