@@ -21,9 +21,9 @@ import { onEachEmptyDatabase } from './adapters/databases.ts';
 import { temporaryFile } from './adapters/temporary-file.ts';
 import { openHost, openNodes } from './adapters/host-knex.ts';
 import { clusterOn } from './harness/cluster.ts';
-import { runCodeFlow, gate, listenerOf, people, recordingLogger, startPlatform } from './harness/platform.ts';
+import { runCodeFlow, gate, people, recordingLogger, startPlatform } from './harness/platform.ts';
 import { postJson, send } from './harness/requests.ts';
-import { serve } from './harness/serve.ts';
+import { listenerOf, serve } from './harness/serve.ts';
 import { clientToken, exchangeRefreshToken, requestClientToken } from './harness/tokens.ts';
 import { MigrationsPendingError } from '../lib/errors.ts';
 

@@ -5,7 +5,8 @@
 import Koa from 'koa';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { listenerOf, startPlatform } from '../../test/harness/platform.ts';
+import { startPlatform } from '../../test/harness/platform.ts';
+import { listenerOf } from '../../test/harness/serve.ts';
 
 const [database = '', issuer = ''] = process.argv.slice(2);
 

@@ -8,8 +8,8 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
-import { gate, listenerOf, startPlatform } from '../../test/harness/platform.ts';
-import { serve } from '../../test/harness/serve.ts';
+import { gate, startPlatform } from '../../test/harness/platform.ts';
+import { listenerOf, serve } from '../../test/harness/serve.ts';
 
 const [database = '', issuer = '', grace = ''] = process.argv.slice(2);
 

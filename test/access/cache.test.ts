@@ -8,12 +8,12 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { issueToken, testServer } from 'koa-gatehouse/testing';
 
 import { fileWithTables } from '../adapters/file-with-tables.ts';
-import { postForm, send } from '../harness/requests.ts';
+import { postForm, request, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { until } from '../harness/until.ts';
 import { createPlatform } from './platform.ts';
 import type { GuardChanges, Platform } from './platform.ts';
-import { request, serve } from './serve.ts';
+import { serveApp } from '../harness/serve.ts';
 
 /** A guarded server. `call` resolves to 'passed' or the code of the error. */
 async function start(
@@ -31,7 +31,7 @@ async function start(
   app.use((ctx) => {
     ctx.body = { code: 'passed' };
   });
-  const url = await serve(t, app);
+  const url = await serveApp(t, app);
   return { platform, arrived, call: async (token) => (await request(url, token)).body['code'] };
 }
 

@@ -9,7 +9,8 @@ import type { Middleware } from 'koa';
 import type { GuardOptions } from '../../lib/access/guard.ts';
 import { API, ISSUER, app as anApp, createPlatform, person } from './platform.ts';
 import type { Permission, Person, Platform } from './platform.ts';
-import { request, serve } from './serve.ts';
+import { serveApp } from '../harness/serve.ts';
+import { request } from '../harness/requests.ts';
 
 /** A server whose only route is guarded, in an app whose own session has set `ctx.state.user`. */
 async function guarded(
@@ -30,7 +31,7 @@ async function guarded(
     return next();
   });
   app.use(platform.guard(options)).use(handler);
-  return { platform, url: await serve(t, app) };
+  return { platform, url: await serveApp(t, app) };
 }
 
 test('a token of a user sets the user, and one of a client the client, from the cache too', async (t) => {
@@ -271,7 +272,7 @@ test("a route without the guard answers 500, and the app's error event has the r
   app.use((ctx) => {
     ctx.body = 'let through';
   });
-  t.is((await request(await serve(t, app))).status, 500);
+  t.is((await request(await serveApp(t, app))).status, 500);
   t.like(errors[0], {
     code: 'ERR_CONFIG',
     message: 'requires(): mount auth.guard() before it, which sets the principal',

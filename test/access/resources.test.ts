@@ -3,7 +3,8 @@ import Koa from 'koa';
 import { createApiRouter, defineGate } from 'koa-gatehouse';
 import type { ApiRouter, Gate, Principal } from 'koa-gatehouse';
 
-import { runCodeFlow, listenerOf, people, startPlatform } from '../harness/platform.ts';
+import { runCodeFlow, people, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Person } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';

@@ -1,6 +1,7 @@
-import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+
+import { listenOn } from '../harness/serve.ts';
 
 /** A proxy in front of a database server that can stop forwarding without closing connections. */
 export interface FreezingProxy {
@@ -28,12 +29,11 @@ export async function freezingProxy(serverAddress: string): Promise<FreezingProx
     far.on('error', () => {});
     near.pipe(far).pipe(near);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const listening = await listenOn(server);
 
   const address = new URL(serverAddress);
   address.hostname = '127.0.0.1';
-  address.port = String((server.address() as AddressInfo).port);
+  address.port = String(listening.port);
   return {
     address: address.href,
     freeze() {

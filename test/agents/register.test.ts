@@ -8,7 +8,7 @@ import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { send } from '../harness/requests.ts';
-import { serveRecording } from '../harness/serve.ts';
+import { serve } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 import { shared } from '../harness/shared.ts';
 import { COMMON_AGENTS } from './common-agents.ts';
@@ -424,14 +424,14 @@ test('pages of every origin can register an app, without cookies', async (t) => 
 
 test('no URL of the metadata is fetched', async (t) => {
   const { platform } = await started();
-  await using elsewhere = await serveRecording();
+  await using elsewhere = await serve(() => (_request, response) => void response.end('{}'));
   const members = ['client_uri', 'logo_uri', 'tos_uri', 'policy_uri', 'jwks_uri', 'sector_identifier_uri'];
   const uris = Object.fromEntries(members.map((name) => [name, `${elsewhere.origin}/${name}`]));
   const registration = await registered(platform, { ...AGENT, ...uris });
   for (const name of members) t.false(name in registration);
   const app = await appOf(platform, registration);
   await runCodeFlow(platform, app);
-  t.deepEqual(elsewhere.asked, []);
+  t.deepEqual(elsewhere.requests, []);
 });
 
 test('requests are counted by their error', async (t) => {

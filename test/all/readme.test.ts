@@ -1,13 +1,12 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 
 import test from '../harness/test.ts';
 
 import { makeProject, runLine, runQuickStart } from '../harness/quick-start.ts';
 import { send } from '../harness/requests.ts';
+import { endWith, listenOn } from '../harness/serve.ts';
 
 const README = readFileSync(resolve(import.meta.dirname, '../../README.md'), 'utf8');
 const SOURCES = ['--conditions=gatehouse:source'];
@@ -33,10 +32,7 @@ test('the quick start runs unchanged, and its client gets a token that the API a
 });
 
 test('the quick start reports a port in use before it creates a secret', async (t) => {
-  const occupying = createServer().listen(0, 'localhost');
-  t.teardown(() => occupying.close());
-  await once(occupying, 'listening');
-  const { port } = occupying.address() as AddressInfo;
+  const { port } = endWith(t, await listenOn(createServer(), { address: 'localhost' }));
   const error = await t.throwsAsync(runQuickStart(t, makeProject(), SOURCES, port), {
     message: /EADDRINUSE/,
   });

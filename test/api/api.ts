@@ -13,8 +13,9 @@ import { createConcurrencyLimit } from '../../lib/limits/concurrency-limit.ts';
 import type { ServerParts } from '../../lib/contracts/server-parts.ts';
 import { createPlatform, gate, ISSUER, scopes } from '../access/platform.ts';
 import type { Permission, Person, Platform } from '../access/platform.ts';
-import { request, serve } from '../access/serve.ts';
-import type { Answer } from '../access/serve.ts';
+import { serveApp } from '../harness/serve.ts';
+import { request } from '../harness/requests.ts';
+import type { ApiAnswer } from '../harness/requests.ts';
 
 export interface Api {
   readonly platform: Platform;
@@ -23,15 +24,15 @@ export interface Api {
   /** The errors that the app's `error` event received. */
   readonly errors: unknown[];
   /** Sends a request to a path of the API, with a bearer token if one is given. */
-  readonly call: (path: string, token?: string, init?: RequestInit) => Promise<Answer>;
+  readonly call: (path: string, token?: string, init?: RequestInit) => Promise<ApiAnswer>;
   /** Sends JSON to a path of the API, with a user token unless the header fields have another one. */
-  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<Answer>;
+  readonly post: (path: string, body?: unknown, headers?: Record<string, string>) => Promise<ApiAnswer>;
   /** The same, and returns the request, so that a test can read its response or disconnect. */
   readonly open: (path: string, body: object, headers?: Record<string, string>) => Promise<ClientRequest>;
 }
 
 /** The lines of an answer in NDJSON. */
-export function linesOf({ text }: Answer): unknown[] {
+export function linesOf({ text }: ApiAnswer): unknown[] {
   return text
     .trimEnd()
     .split('\n')
@@ -102,7 +103,7 @@ export async function serveApi(
   const errors: unknown[] = [];
   app.on('error', (error) => errors.push(error));
   app.use(api.routes());
-  const origin = await serve(t, app);
+  const origin = await serveApp(t, app);
   const fields = { 'content-type': 'application/json' };
   const call: Api['call'] = async (path, token, init) => request(`${origin}/api/v1${path}`, token, init);
   return {

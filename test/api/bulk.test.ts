@@ -12,7 +12,8 @@ import { answerIndependently } from '../../lib/api/bulk/items.ts';
 import { createApiRouter } from '../../lib/api/router.ts';
 import type { Principal } from '../../lib/contracts/index.ts';
 import { createPlatform, gate } from '../access/platform.ts';
-import { request, serve } from '../access/serve.ts';
+import { serveApp } from '../harness/serve.ts';
+import { request } from '../harness/requests.ts';
 import { authOf, serveApi } from './api.ts';
 import type { Api } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
@@ -247,7 +248,7 @@ test('a stream leaves the host its listeners of the response', async (t) => {
     await next();
   });
   app.use(createApiRouter({ auth: authOf(platform), actions: [create] }).routes());
-  const origin = await serve(t, app);
+  const origin = await serveApp(t, app);
   const warnings: string[] = [];
   const warn = ({ message }: Error): number => warnings.push(message);
   process.on('warning', warn);

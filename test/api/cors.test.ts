@@ -2,7 +2,8 @@ import test from '../harness/test.ts';
 import Koa from 'koa';
 import { createApiRouter } from 'koa-gatehouse';
 
-import { listenerOf, startPlatform } from '../harness/platform.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { clientToken } from '../harness/tokens.ts';

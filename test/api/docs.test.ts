@@ -9,7 +9,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import test from '../harness/test.ts';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
-import { request } from '../access/serve.ts';
+import { request } from '../harness/requests.ts';
 import { serveApi } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 

@@ -8,7 +8,7 @@ import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { LEASE, startLease } from '../../lib/api/answer-once.ts';
 import type { IdempotencyStore } from '../../lib/contracts/index.ts';
 import { ActionError, StorageError } from '../../lib/errors.ts';
-import type { Answer } from '../access/serve.ts';
+import type { ApiAnswer } from '../harness/requests.ts';
 import { createPlatform } from '../access/platform.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
 import { openStorage } from '../adapters/host-knex.ts';
@@ -306,7 +306,7 @@ onEachDatabase('ten repeats at once on two servers run the action once', async (
     platform: first.platform,
   });
   gather('idempotency.begin', 5);
-  const answers: Answer[] = await Promise.all(
+  const answers: ApiAnswer[] = await Promise.all(
     Array.from({ length: 10 }, async (_, index) => [first, second][index % 2]!.post(CREATE, HILL, KEY)),
   );
   for (const { status, body } of answers) {

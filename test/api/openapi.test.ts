@@ -12,8 +12,9 @@ import type { ApiRouterOptions } from '../../lib/api/router.ts';
 import { ActionError } from '../../lib/errors.ts';
 import { createPlatform, person } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
-import { request, serve } from '../access/serve.ts';
-import type { Answer } from '../access/serve.ts';
+import { serveApp } from '../harness/serve.ts';
+import { request } from '../harness/requests.ts';
+import type { ApiAnswer } from '../harness/requests.ts';
 import { authOf, serveApi } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
@@ -144,7 +145,7 @@ test('the URL is the public one, behind a proxy that removes a path and with a p
     const app = new Koa();
     app.use(createApiRouter(options).routes());
     const prefix = 'prefix' in options ? options.prefix : options.auth === auth ? '/auth/api/v1' : '/api/v1';
-    const { body } = await request(`${await serve(t, app)}${prefix}/openapi.json`);
+    const { body } = await request(`${await serveApp(t, app)}${prefix}/openapi.json`);
     t.deepEqual(body['servers'], [{ url }]);
   }
 });
@@ -210,7 +211,7 @@ test('the document has the statuses, media types and header fields of the respon
     paths: Record<string, Record<string, { responses: Record<string, DescribedResponse> }>>;
   };
   const { call, platform, post } = await serveApi(t, options);
-  function compare(path: string, answer: Answer): void {
+  function compare(path: string, answer: ApiAnswer): void {
     const { responses } = Object.values(paths[path]!)[0]!;
     const found = responses[answer.status] ?? responses['4XX'];
     const response = components.responses[found?.$ref?.split('/').at(-1) ?? ''] ?? found;
@@ -226,7 +227,7 @@ test('the document has the statuses, media types and header fields of the respon
   const key = { 'idempotency-key': 'one' };
   const school = { name: 'Hill School' };
   const bulk = { items: [{ input: school }] };
-  const expected: [path: string, status: number, answer: Answer][] = [
+  const expected: [path: string, status: number, answer: ApiAnswer][] = [
     ['/identity', 200, await call('/identity', await platform.userToken())],
     ['/identity', 401, await call('/identity')],
     ['/identity', 400, await call(`/identity?${'a&'.repeat(200)}`)],

@@ -16,14 +16,15 @@ import {
 import { problems, sendProblem } from '../../lib/http/problem.ts';
 import { createPlatform } from '../access/platform.ts';
 import type { Platform } from '../access/platform.ts';
-import { request, serve } from '../access/serve.ts';
-import type { Answer } from '../access/serve.ts';
+import { serveApp } from '../harness/serve.ts';
+import { request } from '../harness/requests.ts';
+import type { ApiAnswer } from '../harness/requests.ts';
 
 /** The answer to a request, and the log. The handler is what is given, or throws it. */
 async function answerOf(
   t: ExecutionContext,
   given: Middleware | Error | string | null,
-): Promise<Answer & { log: Platform['log'] }> {
+): Promise<ApiAnswer & { log: Platform['log'] }> {
   const { logger, log } = createPlatform();
   const app = new Koa();
   app.silent = true;
@@ -32,7 +33,7 @@ async function answerOf(
     if (typeof given === 'function') return given(ctx, next);
     throw given;
   });
-  return { ...(await request(`${await serve(t, app)}/path?code=secret`)), log };
+  return { ...(await request(`${await serveApp(t, app)}/path?code=secret`)), log };
 }
 
 test('a problem has type, title, status, detail, code, message and extension members', async (t) => {
@@ -145,7 +146,7 @@ test('a response that has begun is left to Koa', async (t) => {
     ctx.res.end('begun');
     throw new Error('failed after the header');
   });
-  const response = await fetch(await serve(t, app));
+  const response = await fetch(await serveApp(t, app));
   t.is(await response.text(), 'begun');
   t.is(errors.length, 1);
   t.deepEqual(log, []);

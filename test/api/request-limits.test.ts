@@ -8,7 +8,8 @@ import { z } from 'zod';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
-import { listenerOf, startPlatform } from '../harness/platform.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';

@@ -8,7 +8,8 @@ import type { Gate } from '../../lib/contracts/index.ts';
 import { ConfigError } from '../../lib/errors.ts';
 import { createPlatform } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
-import { request, serve } from '../access/serve.ts';
+import { serveApp } from '../harness/serve.ts';
+import { request } from '../harness/requests.ts';
 import { like } from '../harness/like.ts';
 import { authOf, serveApi } from './api.ts';
 
@@ -86,7 +87,7 @@ test('below the path of the API, middleware behind the router needs a token, and
       setImmediate(() => ctx.res.end('of the host'));
     }
   });
-  const origin = await serve(t, app);
+  const origin = await serveApp(t, app);
   const token = await platform.userToken();
   t.is((await request(`${origin}/api/v1/legacy`)).text, 'with its own login');
   for (const path of ['/health', '/broken', '/raw']) {

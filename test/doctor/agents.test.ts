@@ -6,7 +6,8 @@ import type { Finding } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startProxy } from '../embedding/proxy.ts';
-import { listenerOf, startPlatform } from '../harness/platform.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;

@@ -2,7 +2,8 @@ import test from '../harness/test.ts';
 import Koa from 'koa';
 
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 
 /** What koa-helmet sets by default, of what is about other windows and origins. */
 const HELMET = {

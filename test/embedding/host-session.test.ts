@@ -9,7 +9,8 @@ import session from 'koa-session';
 
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorizeUrl, listenerOf, people, signIn, signOut, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, people, signIn, signOut, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Mounting, Person, Platform } from '../harness/platform.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 import { shared } from '../harness/shared.ts';

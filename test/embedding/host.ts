@@ -3,7 +3,7 @@ import type { Context, Middleware } from 'koa';
 import Router from 'koa-router';
 import session from 'koa-session';
 
-import { listenerOf } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Mounting } from '../harness/platform.ts';
 
 /** What differs between the hosts of the tests. */

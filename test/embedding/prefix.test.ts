@@ -3,7 +3,8 @@ import Koa from 'koa';
 import type { Middleware } from 'koa';
 
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, listenerOf, signIn, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { Mounting } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { shared } from '../harness/shared.ts';

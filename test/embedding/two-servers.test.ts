@@ -10,7 +10,6 @@ import { Browser } from '../harness/browser.ts';
 import {
   authorizeUrl,
   gate,
-  listenerOf,
   people,
   platformOf,
   recordingLogger,
@@ -19,7 +18,7 @@ import {
 } from '../harness/platform.ts';
 import type { RunningServer } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { serve } from '../harness/serve.ts';
+import { listenerOf, serve } from '../harness/serve.ts';
 import { asClient, clientToken, exchangeRefreshToken } from '../harness/tokens.ts';
 import { runGrants } from './flows.ts';
 

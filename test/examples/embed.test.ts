@@ -2,10 +2,10 @@ import test from '../harness/test.ts';
 
 import { createHost } from '../../examples/embed.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, listenerOf, platformOf } from '../harness/platform.ts';
+import { authorizeUrl, platformOf } from '../harness/platform.ts';
 import type { RunningServer } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
-import { serve } from '../harness/serve.ts';
+import { listenerOf, serve } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 import { shared } from '../harness/shared.ts';
 

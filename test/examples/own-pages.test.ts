@@ -3,9 +3,9 @@ import test from '../harness/test.ts';
 import { createSchool } from '../../examples/own-pages.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorizeUrl, listenerOf, platformOf } from '../harness/platform.ts';
+import { authorizeUrl, platformOf } from '../harness/platform.ts';
 import type { RunningServer, RegisteredApp } from '../harness/platform.ts';
-import { serve } from '../harness/serve.ts';
+import { listenerOf, serve } from '../harness/serve.ts';
 import { shared } from '../harness/shared.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 

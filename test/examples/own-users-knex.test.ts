@@ -5,9 +5,8 @@ import { issueToken } from 'koa-gatehouse/testing';
 import { addPerson, createPeopleTable, createSchool, knexUsers } from '../../examples/own-users-knex.ts';
 import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
-import { listenerOf } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
-import { serve } from '../harness/serve.ts';
+import { listenerOf, serve } from '../harness/serve.ts';
 import { shared } from '../harness/shared.ts';
 
 const database = knex({

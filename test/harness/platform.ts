@@ -17,6 +17,7 @@ import type { RequestListener } from 'node:http';
 
 import { listen } from '../../lib/testing/test-server.ts';
 import { Browser } from './browser.ts';
+import { listenerOf } from './serve.ts';
 import type { Page } from './browser.ts';
 import { exchangeCode } from './tokens.ts';
 
@@ -230,12 +231,6 @@ export function bareApp({ auth, api }: AppParts, options: KoaOptions = {}): Requ
   app.silent = true;
   app.use(auth.middleware()).use(api.routes());
   return listenerOf(app);
-}
-
-/** The listener of a Koa app, for `node:http`. */
-export function listenerOf(app: Koa): RequestListener {
-  const handle = app.callback();
-  return (request, response) => void handle(request, response);
 }
 
 /** The functions with which tests use a running server. */

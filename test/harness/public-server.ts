@@ -1,72 +1,48 @@
-import { createServer } from 'node:https';
 import type { RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import type { createAuthServer } from 'koa-gatehouse';
 
 import { createServer as createAuthServerIn } from '../../lib/server/create-auth-server.ts';
+import { serve } from './serve.ts';
+import type { Place, Served } from './serve.ts';
 
-/** A key and a self-signed certificate for `apps.example` and `*.apps.example`, for tests only. */
-const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg/3aPYIR73tHSb+N0
-Av6ryeJevGIzyQXo1+qgh2BQ1WGhRANCAASPYH5kRBfu+nLTJ5nIp4Df990cvefD
-FGAhKTSTmwQum+3EJS7lnyhZIBsFTTGNXVjPXG2VVcpzfL8nGepXM/rO
------END PRIVATE KEY-----`;
-
-export const CERTIFICATE: string = `-----BEGIN CERTIFICATE-----
-MIIBrjCCAVSgAwIBAgIUQcyU/2duQvPzZO/A411qmKLAOqgwCgYIKoZIzj0EAwIw
-FzEVMBMGA1UEAwwMYXBwcy5leGFtcGxlMCAXDTI2MTEyMzAzMjYyNVoYDzIxMjYx
-MDMwMDMyNjI1WjAXMRUwEwYDVQQDDAxhcHBzLmV4YW1wbGUwWTATBgcqhkjOPQIB
-BggqhkjOPQMBBwNCAASPYH5kRBfu+nLTJ5nIp4Df990cvefDFGAhKTSTmwQum+3E
-JS7lnyhZIBsFTTGNXVjPXG2VVcpzfL8nGepXM/rOo3wwejAdBgNVHQ4EFgQUOh+P
-f0FRPxfJ2nZQfw2ZdioQXK8wHwYDVR0jBBgwFoAUOh+Pf0FRPxfJ2nZQfw2ZdioQ
-XK8wDwYDVR0TAQH/BAUwAwEB/zAnBgNVHREEIDAeggxhcHBzLmV4YW1wbGWCDiou
-YXBwcy5leGFtcGxlMAoGCCqGSM49BAMCA0gAMEUCIGHOWsFd5I0gMlSXm25br7Gw
-HlzMs1GNlzpM8D0lYOmkAiEAuIUCDflmOKONSZR+1OsX2mlyhUkgm0xUWwOTsVaM
-beE=
------END CERTIFICATE-----`;
+/** A self-signed certificate for `apps.example`, `*.apps.example`, `localhost` and 127.0.0.1, for tests only, and its key. */
+export const TLS = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgCNPpLFaBT9Yijn+8
+7D6AsBtj4MywMS4tPjLHVqAIIFChRANCAAScZYzYhq7pjHNJ2mKwFymwOJbre1hX
+moO9Gttzfa6LAXNnPjgDTGJPYbGlALlZT5tDHBQugoLFuZh7iyEXZz2U
+-----END PRIVATE KEY-----`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBizCCATGgAwIBAgIBATAKBggqhkjOPQQDAjAXMRUwEwYDVQQDDAxhcHBzLmV4
+YW1wbGUwIBcNMjYwMTAxMDAwMDAwWhgPMjEyNjAxMDEwMDAwMDBaMBcxFTATBgNV
+BAMMDGFwcHMuZXhhbXBsZTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABJxljNiG
+rumMc0naYrAXKbA4lut7WFeag70a23N9rosBc2c+OANMYk9hsaUAuVlPm0McFC6C
+gsW5mHuLIRdnPZSjbDBqMDgGA1UdEQQxMC+CDGFwcHMuZXhhbXBsZYIOKi5hcHBz
+LmV4YW1wbGWCCWxvY2FsaG9zdIcEfwAAATAPBgNVHRMBAf8EBTADAQH/MB0GA1Ud
+DgQWBBRL9tDAbJX1zNH4vDw+h3hPRDeg2DAKBggqhkjOPQQDAgNIADBFAiEAhySa
+z4b5lIvb7nZavmSwvrpyzC6+zMGRIKwtWSMCcv4CIGzGNipFv7Oq2CMhqfrlsUN/
+Qd7kCdaapTmPhp5tN5MJ
+-----END CERTIFICATE-----`,
+} as const;
 
 /** A server whose address on loopback passes for a public one, see `loopbackNetwork`. */
-export interface PublicServer extends AsyncDisposable {
+export interface PublicServer extends Served {
   /** Such as `https://apps.example:4711`. */
   readonly origin: string;
   /** The same with another host name. */
   readonly at: (hostname: string) => string;
-  /** The requests so far: each path with its query. */
-  readonly requests: readonly string[];
   /** The connections so far, those that ended before a request included. */
   readonly connections: () => number;
 }
 
-/** Serves a listener over TLS on a free port of a loopback address. */
-export async function servePublic(
-  listener: RequestListener,
-  { address = '127.0.0.1', port = 0 }: { address?: string; port?: number } = {},
-): Promise<PublicServer> {
-  const requests: string[] = [];
+/** Serves a listener over TLS. */
+export async function servePublic(listener: RequestListener, place: Place = {}): Promise<PublicServer> {
+  const served = await serve(() => listener, { ...place, tls: TLS });
   let connections = 0;
-  const server = createServer({ key: KEY, cert: CERTIFICATE }, (request, response) => {
-    requests.push(request.url!);
-    listener(request, response);
-  });
-  server.on('connection', () => (connections += 1));
-  await new Promise<void>((resolve) => {
-    server.listen(port, address, resolve);
-  });
-  const bound = (server.address() as AddressInfo).port;
-  const at = (hostname: string): string => `https://${hostname}:${bound}`;
-  return {
-    origin: at('apps.example'),
-    at,
-    requests,
-    connections: () => connections,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => {
-        server.close(resolve);
-      });
-    },
-  };
+  served.server.on('connection', () => (connections += 1));
+  const at = (hostname: string): string => `https://${hostname}:${served.port}`;
+  return { ...served, at, origin: at('apps.example'), connections: () => connections };
 }
 
 /** A network in which every host name has one address on loopback, which alone is public. */
@@ -75,7 +51,7 @@ export function loopbackNetwork({ address = '127.0.0.1' }: { address?: string } 
   readonly isPublic: (found: string) => boolean;
   readonly ca: string;
 } {
-  return { resolve: async () => [address], isPublic: (found) => found === address, ca: CERTIFICATE };
+  return { resolve: async () => [address], isPublic: (found) => found === address, ca: TLS.cert };
 }
 
 /** Starts platforms for which the servers on loopback are the internet. */

@@ -47,3 +47,18 @@ function parse(text: string): Record<string, unknown> | undefined {
     return undefined;
   }
 }
+
+/** A response of an API. */
+export interface ApiAnswer extends Omit<Answer, 'body'> {
+  readonly type: string | null;
+  /** The JSON body; empty when there is none. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** Sends a request, with a bearer token if one is given. */
+export async function request(url: string, token?: string, init: RequestInit = {}): Promise<ApiAnswer> {
+  const headers = new Headers(init.headers);
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`);
+  const { body = {}, ...answer } = await send(url, { ...init, headers });
+  return { ...answer, body, type: answer.headers.get('content-type') };
+}

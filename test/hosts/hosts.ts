@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { connect, createServer as createHttp2Server } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 
 import { getRequestListener } from '@hono/node-server';
 import type { HttpBindings } from '@hono/node-server';
@@ -19,6 +17,7 @@ import { Hono } from 'hono';
 import helmet from 'helmet';
 
 import type { AppParts } from '../harness/platform.ts';
+import { listenOn } from '../harness/serve.ts';
 
 type Host = (parts: AppParts) => RequestListener | Promise<RequestListener>;
 
@@ -181,10 +180,9 @@ async function answerAlone(
 
 /** The same server over HTTP/2, behind a proxy that speaks HTTP/1 with the clients of the tests. */
 async function http2Host(parts: AppParts): Promise<RequestListener> {
-  const server = createHttp2Server(nodeHost(parts) as never).listen(0, '127.0.0.1');
+  const { port, server } = await listenOn(createHttp2Server(nodeHost(parts) as never));
   server.on('connection', (socket) => socket.unref());
-  await once(server, 'listening');
-  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const session = connect(`http://127.0.0.1:${port}`);
   // Nothing tells a host that the test has ended.
   server.unref();
   session.unref();

@@ -1,20 +1,17 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { bodyParser } from '@koa/bodyparser';
 import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 import { BodyError } from '../../lib/errors.ts';
 import { readForm } from '../../lib/http/form.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
-import { serve } from '../interactions/serve.ts';
+import { endWith, koaApp, listenerOf, listenOn, serveApp } from '../harness/serve.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -44,7 +41,7 @@ const REPEATED = refused(400, 'A field of the form is repeated, is nested or has
 const TOO_LARGE = refused(413, 'The form is larger than 16384 bytes.');
 
 test('form fields are percent-decoded, and whitespace is kept', async (t) => {
-  const url = await serve(t, answerForm);
+  const url = await serveApp(t, answerForm);
   t.deepEqual(await post(url, 'login=ann%2Bwork%40school.example&password=+%C3%A4%3D1%262=3+&empty=&bare'), {
     status: 200,
     fields: { login: 'ann+work@school.example', password: ' ä=1&2=3 ', empty: '', bare: '' },
@@ -57,7 +54,7 @@ test('form fields are percent-decoded, and whitespace is kept', async (t) => {
 });
 
 test('a second reader in the same request gets the same fields', async (t) => {
-  const url = await serve(
+  const url = await serveApp(
     t,
     async (ctx, next) => {
       await readForm(ctx);
@@ -69,13 +66,13 @@ test('a second reader in the same request gets the same fields', async (t) => {
 });
 
 test('a repeated, nested or invalid field is refused', async (t) => {
-  const url = await serve(t, answerForm);
+  const url = await serveApp(t, answerForm);
   for (const form of ['login=a&login=b', 'login[]=a', 'login[email]=a', 'login.email=a', '=a'])
     t.deepEqual(await post(url, form), REPEATED);
 });
 
 test('names of Object.prototype are ordinary fields', async (t) => {
-  const url = await serve(t, async (ctx) => {
+  const url = await serveApp(t, async (ctx) => {
     const fields = await readForm(ctx);
     ctx.body = { own: Object.keys(fields), toString: typeof fields['toString'] };
   });
@@ -87,7 +84,7 @@ test('names of Object.prototype are ordinary fields', async (t) => {
 });
 
 test('a form that is not UTF-8, or contains a NUL character, is refused', async (t) => {
-  const url = await serve(t, answerForm);
+  const url = await serveApp(t, answerForm);
   for (const value of ['%FF', '%', '%ED%A0%80'])
     t.deepEqual(await post(url, `login=${value}`), refused(400, 'The form is not percent-encoded UTF-8.'));
   const bytes = new Uint8Array([0x61, 0x3d, 0xff]);
@@ -96,7 +93,7 @@ test('a form that is not UTF-8, or contains a NUL character, is refused', async 
 });
 
 test('another content type, or a compressed form, is refused with 415', async (t) => {
-  const url = await serve(t, answerForm);
+  const url = await serveApp(t, answerForm);
   for (const type of ['application/json', 'text/plain', 'nonsense', 'multipart/form-data; boundary=x']) {
     const answer = await post(url, 'login=a', { 'content-type': type });
     t.deepEqual(answer, refused(415, `Send the form as ${FORM}.`), type);
@@ -106,7 +103,7 @@ test('another content type, or a compressed form, is refused with 415', async (t
 });
 
 test('a form of more than 16 KiB is refused with 413', async (t) => {
-  const url = await serve(t, answerForm);
+  const url = await serveApp(t, answerForm);
   const a = 'x'.repeat(16 * 1024 - 2);
   t.deepEqual(await post(url, `a=${a}`), { status: 200, fields: { a } });
   t.deepEqual(await post(url, `a=${a}x`), TOO_LARGE);
@@ -120,7 +117,7 @@ const parsers: Record<string, () => Middleware> = {
 
 for (const [name, parser] of Object.entries(parsers)) {
   test(`works behind ${name} of the host`, async (t: ExecutionContext) => {
-    const url = await serve(t, parser(), answerForm);
+    const url = await serveApp(t, parser(), answerForm);
     t.deepEqual(await post(url, 'login=ann&password=+%C3%A4+'), {
       status: 200,
       fields: { login: 'ann', password: ' ä ' },
@@ -143,7 +140,7 @@ test('a form that middleware has consumed, or decodes to text, is refused at onc
       await read(req);
       await next();
     };
-    t.deepEqual(await post(await serve(t, before, answerForm), 'login=ann'), refused(400, message));
+    t.deepEqual(await post(await serveApp(t, before, answerForm), 'login=ann'), refused(400, message));
   }
 });
 
@@ -151,7 +148,7 @@ test('a form in two parts, which middleware of the host reads too, is whole for 
   const [first, second] = ['login=ann&', 'password=secret'];
   const hasBegun = Promise.withResolvers<void>();
   let counted = 0;
-  const url = await serve(
+  const url = await serveApp(
     t,
     async ({ req }, next) => {
       hasBegun.resolve();
@@ -176,17 +173,14 @@ test('a form in two parts, which middleware of the host reads too, is whole for 
 
 test('a form with two lengths is not cut at the shorter one', async (t) => {
   const hasArrived = Promise.withResolvers<void>();
-  const app = new Koa().use(async (ctx) => {
+  const app = koaApp(async (ctx) => {
     while (ctx.req.readableLength < 'login=ann'.length) await setImmediate();
     hasArrived.resolve();
     await answerForm(ctx);
   });
-  const handle = app.callback();
-  const server = createServer({ insecureHTTPParser: true }, (req, res) => void handle(req, res));
-  server.listen(0, '127.0.0.1');
-  t.teardown(() => server.close());
-  await once(server, 'listening');
-  const connection = await RawConnection.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const server = createServer({ insecureHTTPParser: true }, listenerOf(app));
+  const { port } = endWith(t, await listenOn(server));
+  const connection = await RawConnection.open(`http://127.0.0.1:${port}`);
   t.teardown(() => connection.close());
   const headers = { 'Content-Type': FORM, 'Content-Length': '9', 'Transfer-Encoding': 'chunked' };
   connection.post('/', '9\r\nlogin=ann\r\n', headers);

@@ -9,7 +9,7 @@ import { koaBody } from 'koa-body';
 
 import { BodyError } from '../../lib/errors.ts';
 import { readJson } from '../../lib/http/body.ts';
-import { serve } from '../interactions/serve.ts';
+import { serveApp } from '../harness/serve.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const TOO_LARGE = { status: 413, message: 'The body is larger than 1000 bytes.' };
@@ -36,7 +36,7 @@ async function post(
 }
 
 test('any JSON value is read', async (t) => {
-  const url = await serve(t, answerJson);
+  const url = await serveApp(t, answerJson);
   const texts = { a: [1, { b: 'ü' }], ':': '":"' };
   for (const value of [texts, [], 'text', 7, true, null, { a: String.raw`\":` }]) {
     t.deepEqual(await post(url, JSON.stringify(value)), { status: 200, value });
@@ -48,13 +48,13 @@ test('any JSON value is read', async (t) => {
 });
 
 test('without a body the value is undefined, with and without a content type', async (t) => {
-  const url = await serve(t, answerJson);
+  const url = await serveApp(t, answerJson);
   t.deepEqual(await post(url, undefined, {}), { status: 200, value: 'nothing' });
   t.deepEqual(await post(url, ''), { status: 200, value: 'nothing' });
 });
 
 test('__proto__ is an ordinary member', async (t) => {
-  const url = await serve(t, async (ctx) => {
+  const url = await serveApp(t, async (ctx) => {
     const value = (await readJson(ctx, 1000)) as object;
     ctx.body = { own: Object.keys(value), polluted: 'x' in value };
   });
@@ -62,7 +62,7 @@ test('__proto__ is an ordinary member', async (t) => {
 });
 
 test('what is not I-JSON, too large, compressed or of another type is refused', async (t) => {
-  const url = await serve(t, answerJson);
+  const url = await serveApp(t, answerJson);
   const duplicate = 'An object of the body contains a duplicate member.';
   for (const [body, message] of [
     ['{', 'The body is not valid JSON.'],
@@ -86,7 +86,7 @@ test('what is not I-JSON, too large, compressed or of another type is refused', 
 });
 
 test('32 levels, and a body of exactly the limit, are accepted', async (t) => {
-  const url = await serve(t, answerJson);
+  const url = await serveApp(t, answerJson);
   t.like(await post(url, '['.repeat(32) + ']'.repeat(32)), { status: 200 });
   t.like(await post(url, `"${'x'.repeat(998)}"`), { status: 200 });
 });
@@ -102,7 +102,7 @@ const parsers: Record<string, () => Middleware> = {
 
 for (const [name, parser] of Object.entries(parsers)) {
   test(`JSON is read behind ${name} of the host`, async (t) => {
-    const url = await serve(t, parser(), answerJson);
+    const url = await serveApp(t, parser(), answerJson);
     t.deepEqual(await post(url, '{"a":["ü"]}'), { status: 200, value: { a: ['ü'] } });
     t.deepEqual(await post(url, undefined, {}), { status: 200, value: 'nothing' });
     t.deepEqual(await post(url, String.raw`["\u0000"]`), {
@@ -121,7 +121,7 @@ async function serveBehind(t: ExecutionContext, leave: (ctx: Context) => void): 
     leave(ctx);
     await next();
   };
-  return serve(t, parse, answerJson);
+  return serveApp(t, parse, answerJson);
 }
 
 test("a body that a parser has set on Node's request is read, its text before its value", async (t) => {

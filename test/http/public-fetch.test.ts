@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 
 import test from '../harness/test.ts';
@@ -12,7 +11,8 @@ import { createPublicFetch } from '../../lib/http/public-fetch.ts';
 import type { PublicFetch } from '../../lib/http/public-fetch.ts';
 import { PublicFetchError } from '../../lib/http/public-request.ts';
 import type { Network, PublicFetchReason } from '../../lib/http/public-request.ts';
-import { CERTIFICATE, json, loopbackNetwork, servePublic } from '../harness/public-server.ts';
+import { json, loopbackNetwork, servePublic, TLS } from '../harness/public-server.ts';
+import { listenOn } from '../harness/serve.ts';
 
 const KILOBYTES_5 = { maxBytes: 5 * 1024 };
 const fetchOnLoopback = createPublicFetch(loopbackNetwork());
@@ -304,11 +304,9 @@ test.serial('ends in time when the resolver, the handshake, the head or the body
       .on('close', () => closed.resolve())
       .resume(),
   );
-  silent.listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  await endsInTime(fetch(`https://apps.example:${(silent.address() as AddressInfo).port}/`, KILOBYTES_5));
+  await using listening = await listenOn(silent);
+  await endsInTime(fetch(`https://apps.example:${listening.port}/`, KILOBYTES_5));
   await closed.promise;
-  silent.close();
 
   const ended = Promise.withResolvers<void>();
   await using dripping = await servePublic((_request, response) => {
@@ -336,7 +334,7 @@ test('refuses a certificate that is not trusted, or of another host', async (t) 
   await refused(t, fetch(server.origin, KILOBYTES_5), 'certificate');
   await refused(t, fetchOnLoopback(server.at('other.example'), KILOBYTES_5), 'certificate');
   t.deepEqual(server.requests, []);
-  t.true(CERTIFICATE.startsWith('-----BEGIN CERTIFICATE-----'));
+  t.true(TLS.cert.startsWith('-----BEGIN CERTIFICATE-----'));
 });
 
 test.serial('the environment does not turn off the check of certificates', async (t) => {
@@ -356,12 +354,10 @@ test('a connection that is refused, reset or speaks no TLS', async (t) => {
     socket.on('error', () => {}).resume();
     socket.end('HTTP/1.1 200 OK\r\n\r\n{}');
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `https://apps.example:${(server.address() as AddressInfo).port}/`;
+  const listening = await listenOn(server);
+  const url = `https://apps.example:${listening.port}/`;
   await refused(t, fetchOnLoopback(url, KILOBYTES_5), 'connection');
-  server.close();
-  await once(server, 'close');
+  await listening[Symbol.asyncDispose]();
   await refused(t, fetchOnLoopback(url, KILOBYTES_5), 'connection');
   await refusedFrom(t, (request) => request.socket.destroy(), 'connection');
   await refusedFrom(

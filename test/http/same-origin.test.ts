@@ -2,7 +2,7 @@ import test from '../harness/test.ts';
 import type { Context } from 'koa';
 import { GatehouseError } from '../../lib/errors.ts';
 import { requireSameOrigin } from '../../lib/http/headers.ts';
-import { serve } from '../interactions/serve.ts';
+import { serveApp } from '../harness/serve.ts';
 
 const ORIGIN = 'https://platform.example';
 
@@ -49,7 +49,7 @@ const refused: Record<string, Record<string, string>> = {
 };
 
 test('a form of another site is refused, whatever its header fields say', async (t) => {
-  const url = await serve(t, answer);
+  const url = await serveApp(t, answer);
   const answers = async (headers: Record<string, string>) => {
     const response = await fetch(url, { method: 'POST', headers });
     return [response.status, await response.text()];

@@ -4,7 +4,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import type { PagesOptions } from 'koa-gatehouse/interactions';
 import type { PageError } from '../../lib/contracts/index.ts';
 import type { FakeFlow } from './fake-flow.ts';
-import { serve } from './serve.ts';
+import { serveApp } from '../harness/serve.ts';
 
 /** A response. */
 export interface Answer {
@@ -36,7 +36,7 @@ export async function servePages(
 ): Promise<ServedPages> {
   const made = pages(options)(flow);
   let error: PageError | undefined;
-  const origin = await serve(t, made.middleware, async (ctx: Context) => {
+  const origin = await serveApp(t, made.middleware, async (ctx: Context) => {
     if (ctx.path === '/error' && error) await made.error(ctx, error);
   });
 

@@ -7,7 +7,7 @@ import type { ExecutionContext } from 'ava';
 import { escapeHtml, pages } from 'koa-gatehouse/interactions';
 import { send } from '../harness/requests.ts';
 import { fakeFlow, reports } from './fake-flow.ts';
-import { serve } from './serve.ts';
+import { serveApp } from '../harness/serve.ts';
 import { servePages } from './serve-pages.ts';
 import type { OwnViews } from '../../interactions/views.ts';
 
@@ -128,7 +128,7 @@ test('invalid options of views are a ConfigError', (t) => {
 test('a view that includes a missing partial is an error that names it', async (t) => {
   const views = folderWith(t, { 'login.ejs': '<%- page.part("hallo", {}) %>' });
   const made = pages({ views })(fakeFlow());
-  const origin = await serve(
+  const origin = await serveApp(
     t,
     async (ctx, next) => next().catch((error: unknown) => (ctx.body = String(error))),
     made.middleware,

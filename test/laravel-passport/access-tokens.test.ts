@@ -7,7 +7,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { passTime } from '../harness/clock.ts';
-import { listenerOf } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';

@@ -3,7 +3,7 @@ import { personalTokens as withTokens } from 'koa-gatehouse';
 import type { WithPersonalTokens } from 'koa-gatehouse/types';
 import type { ExecutionContext } from 'ava';
 
-import { request } from '../access/serve.ts';
+import { request } from '../harness/requests.ts';
 import { like } from '../harness/like.ts';
 import { postSlowly } from '../harness/slow-request.ts';
 import { until } from '../harness/until.ts';

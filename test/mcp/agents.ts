@@ -11,10 +11,10 @@ import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { pages } from 'koa-gatehouse/interactions';
 import { z } from 'zod';
 
-import { listenerOf, recordingLogger } from '../harness/platform.ts';
+import { recordingLogger } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { serve } from '../harness/serve.ts';
+import { listenerOf, serve } from '../harness/serve.ts';
 
 export type Permission = 'view_schools' | 'edit_schools' | 'close_schools' | 'manage_schools';
 

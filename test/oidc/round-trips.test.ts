@@ -5,7 +5,8 @@ import { countedKnex } from '../adapters/counted-knex.ts';
 import { onEachDatabase } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 // Where the others need one statement, SQLite needs a transaction, whose begin and commit count.

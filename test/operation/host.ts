@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 
 import Koa from 'koa';
 
-import { listenerOf } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts } from '../harness/platform.ts';
 
 /** An app with health checks before the server, and its own routes after it. */

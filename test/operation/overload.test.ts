@@ -11,7 +11,8 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 import { z } from 'zod';
 
-import { listenerOf, startPlatform } from '../harness/platform.ts';
+import { startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { requestsInProgress, untilIdle } from '../harness/requests-in-progress.ts';

@@ -7,7 +7,8 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import Koa from 'koa';
 import { z } from 'zod';
 
-import { authorizeUrl, bareApp, runCodeFlow, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, bareApp, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around, pausable } from '../harness/storage.ts';

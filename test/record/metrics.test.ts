@@ -6,14 +6,8 @@ import { Router } from 'koa-router';
 import { Registry } from 'prom-client';
 
 import { Browser } from '../harness/browser.ts';
-import {
-  authorize,
-  authorizeUrl,
-  runCodeFlow,
-  listenerOf,
-  signIn,
-  startPlatform,
-} from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { asClient, clientToken, requestClientToken } from '../harness/tokens.ts';

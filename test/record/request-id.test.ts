@@ -6,7 +6,8 @@ import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorizeUrl, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { breakable } from '../harness/storage.ts';

@@ -3,7 +3,8 @@ import { createApiRouter } from 'koa-gatehouse';
 import type { AuthServerOptions, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { BOTH_SCOPES, listenerOf, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { BOTH_SCOPES, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 
 /** Two APIs besides the default. Both have a scope `read`, which means something else at each of them. */

@@ -4,7 +4,8 @@ import Koa from 'koa';
 import { createApiRouter, createAuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
-import { listenerOf, people, startPlatform } from '../harness/platform.ts';
+import { people, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 import { shared } from '../harness/shared.ts';
 import { APIS, ARCHIVE, DOCUMENTS, get, startApis, statusOf } from './apis.ts';

@@ -1,7 +1,8 @@
 import test from '../harness/test.ts';
 import Koa from 'koa';
 
-import { authorize, runCodeFlow, listenerOf, startPlatform } from '../harness/platform.ts';
+import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';

@@ -5,7 +5,8 @@ import Koa from 'koa';
 
 import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, listenerOf, people, signIn } from '../harness/platform.ts';
+import { authorizeUrl, people, signIn } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 import type { AppParts } from '../harness/platform.ts';
 
 /** Would end an attribute in either kind of quotes, an element and a header field, and run in a template. */

@@ -7,10 +7,10 @@ import type { JWTHeaderParameters } from 'jose';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { basic, postForm } from '../harness/requests.ts';
-import { serveRecording } from '../harness/serve.ts';
+import { serve } from '../harness/serve.ts';
 
 test('the server fetches no URL of a request or a token', async (t) => {
-  await using elsewhere = await serveRecording();
+  await using elsewhere = await serve(() => (_request, response) => void response.end('{}'));
   await using platform = await startPlatform();
   const at = (path: string): string => `${elsewhere.origin}/${path}`;
   const app = await platform.registerApp({ redirectUris: [at('callback')], confidential: false });
@@ -66,6 +66,6 @@ test('the server fetches no URL of a request or a token', async (t) => {
     .sign(privateKey);
   t.is((await platform.api('/identity', foreign)).status, 401);
 
-  t.deepEqual(elsewhere.asked, []);
+  t.deepEqual(elsewhere.requests, []);
   t.is((await runCodeFlow(platform, await platform.registerApp())).status, 200);
 });

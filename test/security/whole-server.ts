@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 import { startDeveloperPlatform } from '../developer/developers.ts';
 import type { DeveloperPlatform } from '../developer/developers.ts';
-import { listenerOf } from '../harness/platform.ts';
+import { listenerOf } from '../harness/serve.ts';
 
 const School = z.object({ name: z.string() });
 

@@ -7,9 +7,9 @@ import { fakeClock, issueToken, testServer } from 'koa-gatehouse/testing';
 import type { TestServer } from 'koa-gatehouse/testing';
 
 import { Browser } from '../harness/browser.ts';
-import { listenerOf, recordingLogger, signIn } from '../harness/platform.ts';
+import { recordingLogger, signIn } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
-import { serve } from '../harness/serve.ts';
+import { listenerOf, serve } from '../harness/serve.ts';
 import { shared } from '../harness/shared.ts';
 import { ann, bob, createApp, gate, REPORTS, scopes } from './school-app.ts';
 

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from '../../harness/test.ts';
@@ -15,6 +13,7 @@ import { sayMissing } from '../../adapters/databases.ts';
 import { openHost, openStorage, openTransaction, SOLE } from '../../adapters/host-knex.ts';
 import { findPrograms, makeScratchServer, SCRATCH_KINDS } from '../../adapters/scratch-server.ts';
 import { findServer, MARIADB, READ_ONLY } from '../../adapters/servers.ts';
+import { endWith, listenOn } from '../../harness/serve.ts';
 
 const kind = SCRATCH_KINDS.find(({ name }) => name === 'MariaDB')!;
 const programs = findPrograms(kind);
@@ -113,23 +112,19 @@ interface Balancer {
 async function startBalancer(t: ExecutionContext): Promise<Balancer> {
   let target: URL;
   let sent: Buffer[] = [];
-  const sockets = new Set<Socket>();
   const server = createServer((near) => {
     const far = connect(Number(target.port || 3306), target.hostname);
     const ofThis = sent;
     near.on('data', (data) => ofThis.push(data));
-    for (const socket of [near, far]) sockets.add(socket.on('error', () => {}));
+    for (const socket of [near, far]) socket.on('error', () => {});
+    near.on('close', () => far.end());
     near.pipe(far).pipe(near);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => {
-    server.close();
-    for (const socket of sockets) socket.destroy();
   });
+  const { port } = endWith(t, await listenOn(server));
   return {
     address(of) {
       const address = new URL(of);
-      address.port = String((server.address() as AddressInfo).port);
+      address.port = String(port);
       return address.href;
     },
     leadTo(address) {

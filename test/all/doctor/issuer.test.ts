@@ -7,8 +7,8 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startProxy } from '../../embedding/proxy.ts';
 import { like } from '../../harness/like.ts';
-import { listenerOf, startPlatform } from '../../harness/platform.ts';
-import { serve } from '../../harness/serve.ts';
+import { startPlatform } from '../../harness/platform.ts';
+import { listenerOf, serve } from '../../harness/serve.ts';
 import { around } from '../../harness/storage.ts';
 
 /** The findings about a server, with its database. */

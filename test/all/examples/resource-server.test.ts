@@ -8,10 +8,9 @@ import { fakeClock, issueToken, testServer } from 'koa-gatehouse/testing';
 
 import { createLibrary } from '../../../examples/resource-server.ts';
 import { compileCache } from '../../harness/compile-cache.ts';
-import { listenerOf } from '../../harness/platform.ts';
 import { send } from '../../harness/requests.ts';
 import type { Answer } from '../../harness/requests.ts';
-import { serve } from '../../harness/serve.ts';
+import { listenerOf, serve } from '../../harness/serve.ts';
 import { shared } from '../../harness/shared.ts';
 
 const LIBRARY = 'https://library.example/v1';

@@ -1,12 +1,11 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import test from '../../harness/test.ts';
 
 import { gracefulStop } from '../../../examples/server/shutdown.ts';
 import { RawConnection } from '../../harness/raw-connection.ts';
+import { listenOn } from '../../harness/serve.ts';
 
 test('a stopping server ends a request that does not arrive; one that it was too busy to read is answered', async (t) => {
   const server = createServer((request, response) => {
@@ -17,8 +16,7 @@ test('a stopping server ends a request that does not arrive; one that it was too
     );
   });
   const stop = gracefulStop(server, { running: 600_000, arriving: 100 });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port } = await listenOn(server);
   const [inTime, late] = [
     await RawConnection.open(`http://127.0.0.1:${port}`),
     await RawConnection.open(`http://127.0.0.1:${port}`),

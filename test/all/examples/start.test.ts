@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 
 import test from '../../harness/test.ts';
@@ -13,6 +11,7 @@ import { readSettings } from '../../../examples/server/settings.ts';
 import { Browser } from '../../harness/browser.ts';
 import { signIn } from '../../harness/platform.ts';
 import { runExample, startExample, temporaryDirectory } from '../../examples/running-example.ts';
+import { listenOn } from '../../harness/serve.ts';
 
 test('every printed command works when pasted into bash; later starts print how to get new secrets', async (t) => {
   await using directory = await temporaryDirectory();
@@ -64,9 +63,7 @@ test('without options a start ends with the page to open and a user, whose passw
 
 test('an invalid start ends with one sentence', async (t) => {
   await using directory = await temporaryDirectory();
-  const taken = createServer();
-  t.teardown(() => taken.close());
-  await once(taken.listen(0, '127.0.0.1'), 'listening');
+  await using taken = await listenOn(createServer());
   const run = async (given: readonly string[], environment: Record<string, string> = {}) =>
     runExample({ dataDirectory: directory.path, arguments: given, environment });
 
@@ -81,7 +78,7 @@ test('an invalid start ends with one sentence', async (t) => {
   const elsewhere = await run([], { HOST: '192.0.2.1' }); // of no machine (RFC 5737)
   t.is(elsewhere.code, 1);
   t.regex(elsewhere.errors, /^listen EADDRNOTAVAIL.* 192\.0\.2\.1.*: give another HOST or PORT\.\n$/);
-  const occupied = await run([], { PORT: String((taken.address() as AddressInfo).port) });
+  const occupied = await run([], { PORT: String(taken.port) });
   t.is(occupied.code, 1);
   t.regex(occupied.errors, /address already in use.*PORT=0 npm start.*\n$/);
 

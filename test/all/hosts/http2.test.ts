@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders } from 'node:http';
 import { connect, constants, createServer } from 'node:http2';
 import type { ClientHttp2Session, ClientHttp2Stream, Settings } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 
@@ -15,6 +15,7 @@ import { createApiRouter } from 'koa-gatehouse';
 import { startPlatform } from '../../harness/platform.ts';
 import type { Platform } from '../../harness/platform.ts';
 import { asClient, clientToken } from '../../harness/tokens.ts';
+import { endWith, listenOn } from '../../harness/serve.ts';
 
 /** Serves a platform over HTTP/2 too, on another port. */
 async function serve(
@@ -22,10 +23,8 @@ async function serve(
   { auth }: Pick<Platform, 'auth'>,
   ...middleware: readonly Middleware[]
 ): Promise<() => Socket> {
-  const server = createServer(auth.callback(...middleware)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return () => connectSocket((server.address() as AddressInfo).port, '127.0.0.1');
+  const { port } = endWith(t, await listenOn(createServer(auth.callback(...middleware))));
+  return () => connectSocket(port, '127.0.0.1');
 }
 
 async function session(

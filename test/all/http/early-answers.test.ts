@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import test from '../../harness/test.ts';
 import Koa from 'koa';
 
-import { listenerOf, startPlatform } from '../../harness/platform.ts';
+import { startPlatform } from '../../harness/platform.ts';
+import { listenerOf } from '../../harness/serve.ts';
 import { RawConnection } from '../../harness/raw-connection.ts';
 import { requestsInProgress, untilIdle } from '../../harness/requests-in-progress.ts';
 import { clientToken } from '../../harness/tokens.ts';

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Agent, createServer, request as httpRequest } from 'node:http';
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -12,6 +11,7 @@ import { startPlatform } from '../../harness/platform.ts';
 import type { Platform } from '../../harness/platform.ts';
 import { asClient } from '../../harness/tokens.ts';
 import { host } from '../../operation/host.ts';
+import { endWith, listenOn } from '../../harness/serve.ts';
 
 const CLIENTS = 16;
 
@@ -25,14 +25,9 @@ interface Draining {
 
 async function startServer(t: ExecutionContext): Promise<Draining> {
   let listener!: RequestListener;
-  const platform = await startPlatform({}, { app: (parts) => (listener = host(parts)) });
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  t.teardown(async () => {
-    server.close();
-    await platform[Symbol.asyncDispose]();
-  });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const platform = endWith(t, await startPlatform({}, { app: (parts) => (listener = host(parts)) }));
+  const server = createServer(listener);
+  const { port } = endWith(t, await listenOn(server));
   const credentials = { grant_type: 'client_credentials', ...asClient(await platform.registerService()) };
   return { auth: platform.auth, server, port, credentials: JSON.stringify(credentials) };
 }

@@ -8,7 +8,8 @@ import { createApiRouter } from 'koa-gatehouse';
 import Koa from 'koa';
 import type { Middleware } from 'koa';
 
-import { listenerOf, startPlatform } from '../../harness/platform.ts';
+import { startPlatform } from '../../harness/platform.ts';
+import { listenerOf } from '../../harness/serve.ts';
 import type { Platform } from '../../harness/platform.ts';
 import { send } from '../../harness/requests.ts';
 import { requestsInProgress, untilIdle } from '../../harness/requests-in-progress.ts';

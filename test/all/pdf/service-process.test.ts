@@ -1,7 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
 
 import test from '../../harness/test.ts';
@@ -12,6 +11,7 @@ import { readSettings, SettingsError } from '../../../examples/pdf-service/setti
 import { compileCache } from '../../harness/compile-cache.ts';
 import { send } from '../../harness/requests.ts';
 import { makePdf } from './make-pdf.ts';
+import { endWith, listenOn } from '../../harness/serve.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const COMMAND = ['--conditions=gatehouse:source', 'examples/pdf-service/start.js'];
@@ -61,10 +61,7 @@ test('--help prints the settings; a port in use and invalid settings are errors'
   const { code, errors } = await fail({}, ['--help']);
   t.is(code, 0);
   t.regex(errors, /^Usage: npm run pdf-service\n/);
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  t.teardown(() => taken.close());
-  const { port } = taken.address() as AddressInfo;
+  const { port } = endWith(t, await listenOn(createServer()));
   t.deepEqual(await fail({ PORT: String(port) }), {
     code: 1,
     errors: `listen EADDRINUSE: address already in use 127.0.0.1:${port}. Stop the program that listens there, or choose another port: PORT=0 npm run pdf-service.\n`,

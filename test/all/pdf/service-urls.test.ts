@@ -7,26 +7,31 @@ import { isPublicAddress } from '../../../examples/pdf-service/public-address.ts
 import { startPdfService } from '../../../examples/pdf-service/service.ts';
 import type { PdfService } from '../../../examples/pdf-service/service.ts';
 import { postJson } from '../../harness/requests.ts';
+import { TLS } from '../../harness/public-server.ts';
+import { serve } from '../../harness/serve.ts';
 import { shared } from '../../harness/shared.ts';
 import { errorOf } from './clients.ts';
 import { makePdf } from './make-pdf.ts';
-import { CERTIFICATE, serveTls } from './tls-server.ts';
 
 const started = shared(async (stack) => {
   const pdf = await makePdf();
-  const host = await serveTls(({ url }, response) => {
-    if (url === '/a.pdf') response.end(pdf);
-    else if (url === '/large.pdf') response.end(Buffer.alloc(2_000_000));
-    else if (url === '/text.pdf') response.end('Hello');
-    else if (url === '/moved.pdf') response.writeHead(302, { location: '/elsewhere.pdf' }).end();
-    else if (url === '/slow.pdf') response.write('%PDF');
-    else if (url === '/cut.pdf')
-      response.writeHead(200, { 'content-length': '999' }).write('%', () => response.destroy());
-    else {
-      elsewhere += Number(url === '/elsewhere.pdf');
-      response.writeHead(404).end();
-    }
-  });
+  const host = await serve(
+    () =>
+      ({ url }, response) => {
+        if (url === '/a.pdf') response.end(pdf);
+        else if (url === '/large.pdf') response.end(Buffer.alloc(2_000_000));
+        else if (url === '/text.pdf') response.end('Hello');
+        else if (url === '/moved.pdf') response.writeHead(302, { location: '/elsewhere.pdf' }).end();
+        else if (url === '/slow.pdf') response.write('%PDF');
+        else if (url === '/cut.pdf')
+          response.writeHead(200, { 'content-length': '999' }).write('%', () => response.destroy());
+        else {
+          elsewhere += Number(url === '/elsewhere.pdf');
+          response.writeHead(404).end();
+        }
+      },
+    { tls: TLS },
+  );
   const any = await start('any');
   const open = await start('public');
   stack.defer(async () => {
@@ -37,7 +42,7 @@ const started = shared(async (stack) => {
 
 let elsewhere = 0;
 
-setDefaultCACertificates([...getCACertificates(), CERTIFICATE]);
+setDefaultCACertificates([...getCACertificates(), TLS.cert]);
 
 async function start(fetchUrls: 'any' | 'public'): Promise<PdfService> {
   return startPdfService({ port: 0, workers: 1, maxBytes: 1_000_000, fetchUrls });

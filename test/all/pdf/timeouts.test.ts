@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from '../../harness/test.ts';
@@ -8,6 +6,7 @@ import test from '../../harness/test.ts';
 import { PDF, clientOf, errorOf } from './clients.ts';
 import { TREE, faultServer, json } from './fault-server.ts';
 import type { Reply } from './fault-server.ts';
+import { endWith, listenOn } from '../../harness/serve.ts';
 
 const SHORT = { timeout: '1 second', retries: 1 } as const;
 
@@ -59,23 +58,18 @@ test('ERR_PDF_TIMEOUT after each attempt when the service does not read the docu
 });
 
 test('ERR_PDF_TIMEOUT when a server accepts connections and sends nothing', async (t) => {
-  const sockets = new Set<{ destroy(): void }>();
+  let connections = 0;
   const server = createServer((socket) => {
-    sockets.add(socket);
+    connections += 1;
     socket.on('error', () => {}).resume();
-  }).listen(0, '127.0.0.1');
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
   });
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const { port } = endWith(t, await listenOn(server));
   // Over https, the TLS handshake does not complete.
   for (const protocol of ['http', 'https']) {
     const error = await errorOf(clientOf({ origin: `${protocol}://127.0.0.1:${port}` }, SHORT).extract(PDF));
     t.is(error.code, 'ERR_PDF_TIMEOUT');
   }
-  t.is(sockets.size, 4);
+  t.is(connections, 4);
 });
 
 async function* slow(): AsyncGenerator<Uint8Array> {

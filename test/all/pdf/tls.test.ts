@@ -2,16 +2,20 @@ import { Agent } from 'node:https';
 
 import test from '../../harness/test.ts';
 
+import { TLS } from '../../harness/public-server.ts';
+import { serve } from '../../harness/serve.ts';
 import { PDF, clientOf, errorOf } from './clients.ts';
 import { PNG, TREE } from './fault-server.ts';
-import { CERTIFICATE, serveTls } from './tls-server.ts';
 
 test('an untrusted certificate: no document is sent, and there is no retry', async (t) => {
   let requests = 0;
-  await using service = await serveTls((_request, response) => {
-    requests += 1;
-    response.end(JSON.stringify(TREE));
-  });
+  await using service = await serve(
+    () => (_request, response) => {
+      requests += 1;
+      response.end(JSON.stringify(TREE));
+    },
+    { tls: TLS },
+  );
   const error = await errorOf(clientOf(service).extract(new Uint8Array(1_000_000)));
   t.is(error.code, 'ERR_PDF_CONNECTION');
   t.like(error.cause, { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
@@ -21,13 +25,16 @@ test('an untrusted certificate: no document is sent, and there is no retry', asy
 
 test('with an agent that trusts the certificate, requests succeed', async (t) => {
   let received = 0;
-  await using service = await serveTls((request, response) => {
-    request.on('data', (chunk: Buffer) => {
-      received += chunk.byteLength;
-    });
-    request.on('end', () => response.writeHead(200, { 'content-type': 'image/png' }).end(PNG));
-  });
-  const https = new Agent({ ca: CERTIFICATE });
+  await using service = await serve(
+    () => (request, response) => {
+      request.on('data', (chunk: Buffer) => {
+        received += chunk.byteLength;
+      });
+      request.on('end', () => response.writeHead(200, { 'content-type': 'image/png' }).end(PNG));
+    },
+    { tls: TLS },
+  );
+  const https = new Agent({ ca: TLS.cert });
   t.teardown(() => https.destroy());
   const { data } = await clientOf(service, { agent: { https } }).render(PDF);
   t.deepEqual(data, PNG);

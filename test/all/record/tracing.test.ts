@@ -11,7 +11,8 @@ import type { Middleware } from 'koa';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 
 import { Browser } from '../../harness/browser.ts';
-import { authorizeUrl, listenerOf, signIn, startPlatform } from '../../harness/platform.ts';
+import { authorizeUrl, signIn, startPlatform } from '../../harness/platform.ts';
+import { listenerOf } from '../../harness/serve.ts';
 import type { AppParts } from '../../harness/platform.ts';
 import { postForm, send } from '../../harness/requests.ts';
 import { around, breakable } from '../../harness/storage.ts';

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import test from '../../harness/test.ts';
 import type { ExecutionContext } from 'ava';
@@ -8,6 +7,7 @@ import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { people, runCodeFlow, startPlatform } from '../../harness/platform.ts';
+import { endWith, listenOn } from '../../harness/serve.ts';
 
 /** How a connection to a server of MariaDB or MySQL ends instead of a greeting. */
 const ENDS: Readonly<Record<string, (socket: Socket) => void>> = {
@@ -22,10 +22,8 @@ async function serverThat(t: ExecutionContext, end: (socket: Socket) => void): P
   const server = createServer((socket) => {
     socket.on('error', () => {});
     end(socket);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  return `mysql://app@127.0.0.1:${(server.address() as AddressInfo).port}/app`;
+  });
+  return `mysql://app@127.0.0.1:${endWith(t, await listenOn(server)).port}/app`;
 }
 
 for (const [code, end] of Object.entries(ENDS)) {

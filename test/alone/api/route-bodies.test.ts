@@ -18,8 +18,9 @@ import type { UploadedFile } from '../../../lib/api/route-bodies.ts';
 import { ConfigError } from '../../../lib/errors.ts';
 import { createPlatform } from '../../access/platform.ts';
 import type { Permission, Person } from '../../access/platform.ts';
-import { request, serve } from '../../access/serve.ts';
-import type { Answer } from '../../access/serve.ts';
+import { serveApp } from '../../harness/serve.ts';
+import { request } from '../../harness/requests.ts';
+import type { ApiAnswer } from '../../harness/requests.ts';
 import { like } from '../../harness/like.ts';
 import { SEED } from '../../harness/seed.ts';
 import { authOf } from '../../api/api.ts';
@@ -32,7 +33,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 const MULTIPART = { 'content-type': 'multipart/form-data; boundary=x' };
 
-type Send = (init: RequestInit, path?: string) => Promise<Answer>;
+type Send = (init: RequestInit, path?: string) => Promise<ApiAnswer>;
 
 interface Host {
   readonly send: Send;
@@ -69,7 +70,7 @@ async function startHost(
   app.on('error', (error) => errors.push(error));
   for (const middleware of front) app.use(middleware);
   app.use(api.routes());
-  const origin = await serve(t, app);
+  const origin = await serveApp(t, app);
   const token = await platform.userToken();
   const send: Send = async (init, path = '/echo') =>
     request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
@@ -373,7 +374,7 @@ test.serial(
     api.post('/refused', refuse, api.parseBody(), answer);
     const app = new Koa();
     app.use(api.routes());
-    const origin = await serve(t, app);
+    const origin = await serveApp(t, app);
     const token = await platform.userToken();
     const send: Send = async (init, path = '/large') =>
       request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
@@ -407,7 +408,7 @@ test.serial('middleware that a host adds in front of its routes comes before the
   for (const path of ['/refused', '/parsed', '/film', '/plain']) api.post(path, answer);
   api.post('/large', api.parseBody({ maxBodyBytes: 100 }), answer);
   api.post(['/one', '/two'], answer);
-  const origin = await serve(t, app);
+  const origin = await serveApp(t, app);
   const token = await platform.userToken();
   const send: Send = async (init, path = '') =>
     request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
@@ -432,7 +433,7 @@ test.serial('parseBody() parses the body of its route where parseBodies is false
   api.post('/parsed', api.parseBody(), answer);
   const app = new Koa();
   app.use(api.routes());
-  const origin = await serve(t, app);
+  const origin = await serveApp(t, app);
   const token = await platform.userToken();
   const send: Send = async (init, path = '') =>
     request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });

@@ -1,6 +1,4 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 import test from '../../harness/test.ts';
 
@@ -10,6 +8,7 @@ import { requestsInProgress, untilIdle } from '../../harness/requests-in-progres
 import { RawConnection } from '../../harness/raw-connection.ts';
 import { clientToken, requestClientToken } from '../../harness/tokens.ts';
 import { until } from '../../harness/until.ts';
+import { endWith, listenOn } from '../../harness/serve.ts';
 
 const HALF = 'POST /oauth/token HTTP/1.1\r\nHost: localhost\r\n';
 const HEAD = `${HALF}Content-Type: application/json\r\nContent-Length: 50000\r\n\r\n`;
@@ -67,10 +66,8 @@ test('the limits of the bundled example close slow and half-open connections', a
       connectionsCheckingInterval: 20,
     },
     platform.auth.callback(),
-  ).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  t.teardown(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  );
+  const { port } = endWith(t, await listenOn(server));
 
   for (const begin of [HALF, HEAD]) {
     const connection = await RawConnection.open(`http://127.0.0.1:${port}`);

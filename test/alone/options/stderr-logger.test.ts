@@ -3,7 +3,8 @@ import type { ExecutionContext } from 'ava';
 import Koa from 'koa';
 
 import { stderrLogger } from '../../../lib/options/stderr-logger.ts';
-import { bareApp, listenerOf, startPlatform } from '../../harness/platform.ts';
+import { bareApp, startPlatform } from '../../harness/platform.ts';
+import { listenerOf } from '../../harness/serve.ts';
 import type { Mounting, Platform } from '../../harness/platform.ts';
 import { postJson } from '../../harness/requests.ts';
 import { RawConnection } from '../../harness/raw-connection.ts';

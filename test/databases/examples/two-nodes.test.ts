@@ -5,9 +5,9 @@ import type { ExecutionContext } from 'ava';
 
 import { createBalancer, createNode } from '../../../examples/two-nodes.ts';
 import { postgresql } from '../../adapters/databases.ts';
-import { authorize, listenerOf, platformOf } from '../../harness/platform.ts';
+import { authorize, platformOf } from '../../harness/platform.ts';
 import type { RunningServer } from '../../harness/platform.ts';
-import { serve } from '../../harness/serve.ts';
+import { listenerOf, serve } from '../../harness/serve.ts';
 import { clientToken, exchangeCode } from '../../harness/tokens.ts';
 import { until } from '../../harness/until.ts';
 

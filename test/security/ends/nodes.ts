@@ -4,7 +4,8 @@ import type { AgentOptions, AuthServerOptions, Feature } from 'koa-gatehouse';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
-import { BOTH_SCOPES, listenerOf, people } from '../../harness/platform.ts';
+import { BOTH_SCOPES, people } from '../../harness/platform.ts';
+import { listenerOf } from '../../harness/serve.ts';
 import type { AppParts, gate as gateOfHarness, Person, Platform } from '../../harness/platform.ts';
 
 export type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;

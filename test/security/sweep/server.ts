@@ -9,7 +9,7 @@ import { z } from 'zod';
 
 import { temporaryFile } from '../../adapters/temporary-file.ts';
 import { startDeveloperPlatform } from '../../developer/developers.ts';
-import { listenerOf } from '../../harness/platform.ts';
+import { listenerOf } from '../../harness/serve.ts';
 import type { AppParts } from '../../harness/platform.ts';
 import type { Known, Order, Report } from './swept-server.ts';
 
