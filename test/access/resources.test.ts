@@ -1,10 +1,8 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
-import { createApiRouter, defineGate } from 'koa-gatehouse';
+import { defineGate } from 'koa-gatehouse';
 import type { ApiRouter, Gate, Principal } from 'koa-gatehouse';
 
 import { runCodeFlow, people, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Person } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
@@ -75,16 +73,7 @@ const started = shared(async (stack) => {
         users,
         scopes: { 'schools:read': { description: 'See schools', permissions: ['view_schools'] } },
       },
-      {
-        app({ auth }) {
-          const api: Api = createApiRouter<Permission, Person, Resources>({ auth });
-          addRoutes(api, auth.requires);
-          const app = new Koa();
-          app.silent = true;
-          app.use(auth.middleware()).use(api.routes());
-          return listenerOf(app);
-        },
-      },
+      { routes: (api, { requires }) => addRoutes(api as unknown as Api, requires) },
     ),
   );
   /** A token of Ann, who may edit schools. */

@@ -1,5 +1,4 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
 import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -11,7 +10,6 @@ import type { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { like } from '../harness/like.ts';
 import { gate, signedIn, signOut, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 import { postSlowly } from '../harness/slow-request.ts';
 import { breakable } from '../harness/storage.ts';
@@ -74,26 +72,29 @@ async function start({
   const platform = await startPlatform(
     { resources, ...options },
     {
-      async app({ auth }) {
-        const app = new Koa();
-        app.silent = true;
-        app.use(auth.middleware());
-        app.use(createApiRouter({ auth, actions: [rename], session: true, ...given }).routes());
-        app.use(await createMcpEndpoint({ auth, actions: [rename], resource: AGENTS }));
+      api: { actions: [rename], session: true, ...given },
+      async behind({ auth }) {
         const guards = {
           '/guarded': auth.guard({ session: true }),
           '/guarded-agents': auth.guard({ resource: AGENTS, session: true }),
           '/tokens': auth.guard(),
         };
-        app.use((ctx, next) => {
-          const guard = guards[ctx.path as keyof typeof guards];
-          return guard ? guard(ctx, next) : next();
-        });
-        app.use((ctx) => {
-          const { client, principal, user } = ctx.state;
-          ctx.body = { ...principal, user: user.id, state: client, permissions: [...principal.permissions] };
-        });
-        return listenerOf(app);
+        return [
+          await createMcpEndpoint({ auth, actions: [rename], resource: AGENTS }),
+          (ctx, next) => {
+            const guard = guards[ctx.path as keyof typeof guards];
+            return guard ? guard(ctx, next) : next();
+          },
+          (ctx) => {
+            const { client, principal, user } = ctx.state;
+            ctx.body = {
+              ...principal,
+              user: user.id,
+              state: client,
+              permissions: [...principal.permissions],
+            };
+          },
+        ];
       },
     },
   );

@@ -8,14 +8,7 @@ import { pages } from 'koa-gatehouse/interactions';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { pkce } from '../harness/pkce.ts';
-import {
-  authorizeUrl,
-  bareApp,
-  BOTH_SCOPES,
-  completeFlow,
-  signIn,
-  startPlatform,
-} from '../harness/platform.ts';
+import { authorizeUrl, BOTH_SCOPES, completeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Mounting, Person, Platform, TokenAnswer } from '../harness/platform.ts';
 import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
@@ -89,7 +82,7 @@ export async function startWithDocuments(
 
 /** In an app that takes the address of a request from `X-Forwarded-For`. */
 export const BEHIND_PROXY: Mounting = {
-  app: (parts) => bareApp(parts, { proxy: true }),
+  koa: { proxy: true },
 };
 
 /** An authorization request of an app, as a public client sends it. */

@@ -1,35 +1,26 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
-import { createApiRouter } from 'koa-gatehouse';
 
 import { startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { clientToken } from '../harness/tokens.ts';
+import type { Middleware } from 'koa';
 
 const APP = 'https://app.example';
 
-async function start(origins?: readonly string[] | '*', before?: Koa.Middleware): Promise<Platform> {
+async function start(origins?: readonly string[] | '*', before?: Middleware): Promise<Platform> {
   return startPlatform(
     {},
     {
-      app({ auth }) {
-        const api = createApiRouter({ auth, ...(origins && { origins }), openapi: { access: 'public' } });
-        api.get('/schools', auth.requires('view_schools'), (ctx) => {
-          ctx.body = { data: [] };
-        });
-        const app = new Koa();
-        app.silent = true;
-        if (before) app.use(before);
-        app.use(auth.middleware()).use(api.routes());
-        app.use((ctx, next) => {
+      before: before ? [before] : [],
+      api: { ...(origins && { origins }), openapi: { access: 'public' } },
+      behind: [
+        (ctx, next) => {
           if (ctx.path !== '/api/v10') return next();
           ctx.body = 'of the host';
           return undefined;
-        });
-        return listenerOf(app);
-      },
+        },
+      ],
     },
   );
 }

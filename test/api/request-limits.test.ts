@@ -3,18 +3,17 @@ import { createApiRouter, defineAction } from 'koa-gatehouse';
 import type { Action, Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import Koa from 'koa';
 import { z } from 'zod';
 
 import { onEachDatabase } from '../adapters/databases.ts';
 import { passTime } from '../harness/clock.ts';
 import { startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { Person, Platform } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { around, breakable } from '../harness/storage.ts';
 import type { ApiRouterOptions } from '../../lib/api/router.ts';
+import type { Middleware } from 'koa';
 
 type Permission = 'view_schools' | 'edit_schools';
 type Options = Pick<ApiRouterOptions<Permission, Person>, 'limits' | 'openapi' | 'prefix' | 'actions'>;
@@ -70,15 +69,7 @@ async function startNode(options: Options, storage: Storage = memoryStorage()): 
         return call();
       }),
     },
-    {
-      app({ auth }) {
-        const app = new Koa();
-        const api = createApiRouter({ auth, ...options });
-        api.get('/schools', (ctx) => (ctx.body = { data: [] }));
-        app.use(api.routes());
-        return listenerOf(app);
-      },
-    },
+    { api: options, routes: (api) => api.get('/schools', (ctx) => (ctx.body = { data: [] })) },
   );
   const { auth } = platform;
   // The issuer is the same on every node, so requests go to the node's own origin.
@@ -333,16 +324,21 @@ test('two routers with the same limit count together, with another limit apart',
   await using platform = await startPlatform(
     {},
     {
-      app({ auth }) {
-        const app = new Koa();
-        for (const [prefix, per] of [
-          ['/api/v1', MINUTE],
-          ['/api/v2', MINUTE],
-          ['/api/v3', '1 hour'],
-        ] as const)
-          app.use(createApiRouter({ auth, prefix, limits: { user: { requests: 3, window: per } } }).routes());
-        return listenerOf(app);
-      },
+      api: { limits: { user: { requests: 3, window: MINUTE } } },
+      behind: ({ auth }) =>
+        (
+          [
+            ['/api/v2', MINUTE],
+            ['/api/v3', '1 hour'],
+          ] as const
+        ).map(
+          ([prefix, window]) =>
+            createApiRouter({
+              auth,
+              prefix,
+              limits: { user: { requests: 3, window } },
+            }).routes() as Middleware,
+        ),
     },
   );
   const { client } = await platform.registerApp();

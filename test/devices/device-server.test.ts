@@ -3,13 +3,11 @@ import { text } from 'node:stream/consumers';
 import test from '../harness/test.ts';
 import { devices } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import Koa from 'koa';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { like } from '../harness/like.ts';
 import { signedIn, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { around, breakable } from '../harness/storage.ts';
 import { exchangeRefreshToken } from '../harness/tokens.ts';
@@ -58,14 +56,11 @@ test.serial('without the option nothing is there: the host has the paths, with u
   await using platform = await startPlatform(
     { storage },
     {
-      app({ auth }) {
-        const app = new Koa();
-        app.use(auth.middleware());
-        app.use(async (ctx) => {
+      behind: [
+        async (ctx) => {
           ctx.body = { host: ctx.path, body: await text(ctx.req) };
-        });
-        return listenerOf(app);
-      },
+        },
+      ],
     },
   );
   names.length = 0;

@@ -1,13 +1,11 @@
 import test from '../harness/test.ts';
 import type { Middleware } from 'koa';
-import Koa from 'koa';
 import { agents, createAdministration } from 'koa-gatehouse';
 import type { Finding } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { startProxy } from '../embedding/proxy.ts';
 import { startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
@@ -39,15 +37,10 @@ async function start(
         proxy.forwardTo(origin);
         return proxy.origin;
       },
-      app({ auth }) {
-        const app = new Koa();
-        app.silent = true;
-        if (front) app.use(front);
-        app.use(auth.middleware());
+      before: front ? [front] : [],
+      behind({ auth }) {
         const guard = auth.guard({ resource: api }) as unknown as Middleware;
-        return listenerOf(
-          app.use(async (ctx, next) => (ctx.path === `${path}/mcp` ? guard(ctx, next) : undefined)),
-        );
+        return [async (ctx, next) => (ctx.path === `${path}/mcp` ? guard(ctx, next) : undefined)];
       },
     },
   );

@@ -1,9 +1,7 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
 
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 
 /** What koa-helmet sets by default, of what is about other windows and origins. */
 const HELMET = {
@@ -17,18 +15,17 @@ test('a sign-in popup keeps the window that opened it, behind the headers of koa
   await using platform = await startPlatform(
     {},
     {
-      app({ auth, api }) {
-        const app = new Koa();
-        app.use(async (ctx, next) => {
+      before: [
+        async (ctx, next) => {
           ctx.set(HELMET);
           await next();
-        });
-        app.use(auth.middleware()).use(api.routes());
-        app.use((ctx) => {
+        },
+      ],
+      behind: [
+        (ctx) => {
           ctx.body = 'of the host';
-        });
-        return listenerOf(app);
-      },
+        },
+      ],
     },
   );
   const app = await platform.registerApp();

@@ -10,7 +10,7 @@ const ISSUER = 'http://localhost:1';
 
 /** The nodes of one issuer on one database. Those that still run are stopped at the end of the test. */
 export interface Cluster {
-  start(options?: Parameters<typeof startPlatform>[0], mounting?: Pick<Mounting, 'app'>): Promise<Platform>;
+  start(options?: Parameters<typeof startPlatform>[0], mounting?: Mounting): Promise<Platform>;
   stop(node: Platform): Promise<void>;
 }
 

@@ -12,12 +12,13 @@ import type {
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { pages } from 'koa-gatehouse/interactions';
 import type { WithPersonalTokens } from 'koa-gatehouse/types';
-import Koa from 'koa';
+import type Koa from 'koa';
+import type { Middleware } from 'koa';
 import type { RequestListener } from 'node:http';
 
 import { listen } from '../../lib/testing/test-server.ts';
 import { Browser } from './browser.ts';
-import { listenerOf } from './serve.ts';
+import { koaApp, listenerOf } from './serve.ts';
 import type { Page } from './browser.ts';
 import { exchangeCode } from './tokens.ts';
 
@@ -97,9 +98,23 @@ export interface Mounting {
   readonly reach?: (url: URL) => URL;
   /** Creates the server. @default `createAuthServer` */
   readonly create?: typeof createAuthServer;
-  /** Creates the app. @default a Koa app with only the server and its API */
+  /** Middleware of the host in front of the server. */
+  readonly before?: Around;
+  /** Middleware behind the server and its API. */
+  readonly behind?: Around;
+  /** The options of the API. */
+  readonly api?: Omit<Parameters<typeof createApiRouter<Permission, Person>>[0], 'auth'>;
+  /** Adds the routes of the API. @default `GET /schools`, for those who may view schools */
+  readonly routes?: (api: AppParts['api'], auth: Platform['auth']) => unknown;
+  /** The settings of Koa. */
+  readonly koa?: KoaOptions;
+  /** Creates another app. @default a Koa app with the server, its API and the middleware above */
   readonly app?: (parts: AppParts) => RequestListener | Promise<RequestListener>;
 }
+
+type Around =
+  | readonly Middleware[]
+  | ((parts: AppParts) => readonly Middleware[] | Promise<readonly Middleware[]>);
 
 export interface AppParts {
   readonly auth: Platform['auth'];
@@ -185,7 +200,23 @@ async function withOpenId({
 /** Starts a school platform as `testServer()` does: pages, endpoints and API. */
 export async function startPlatform(
   given: PlatformOptions = {},
-  { path = '', inFront, reach, create = createAuthServer, app = bareApp }: Mounting = {},
+  {
+    path = '',
+    inFront,
+    reach,
+    create = createAuthServer,
+    before = [],
+    behind = [],
+    api: apiOptions,
+    routes = schoolsRoute,
+    koa = {},
+    app = async (parts) =>
+      bareApp(parts, {
+        koa,
+        before: await middlewareOf(before, parts),
+        behind: await middlewareOf(behind, parts),
+      }),
+  }: Mounting = {},
 ): Promise<Platform> {
   const users = people();
   const logger = recordingLogger();
@@ -207,10 +238,8 @@ export async function startPlatform(
       // Only now, because options may need the origin, which they know from `inFront`.
       create: async (options) => create({ ...options, ...((await withOpenId(given)) as object) }),
       async listener(created) {
-        const api = createApiRouter({ auth: created });
-        api.get('/schools', created.requires('view_schools'), (ctx) => {
-          ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
-        });
+        const api = createApiRouter({ auth: created, ...apiOptions });
+        routes(api, created as Platform['auth']);
         return app({ auth: created as Platform['auth'], api });
       },
     },
@@ -223,14 +252,31 @@ export async function startPlatform(
   };
 }
 
+const schoolsRoute: NonNullable<Mounting['routes']> = (api, auth) =>
+  api.get('/schools', auth.requires('view_schools'), (ctx) => {
+    ctx.body = { data: [{ id: 1, name: 'Hill School' }] };
+  });
+
 type KoaOptions = Pick<NonNullable<ConstructorParameters<typeof Koa>[0]>, 'maxIpsCount' | 'proxy'>;
 
-/** The listener of an app with only the server and its API. */
-export function bareApp({ auth, api }: AppParts, options: KoaOptions = {}): RequestListener {
-  const app = new Koa(options);
-  app.silent = true;
-  app.use(auth.middleware()).use(api.routes());
-  return listenerOf(app);
+async function middlewareOf(around: Around, parts: AppParts): Promise<readonly Middleware[]> {
+  return typeof around === 'function' ? around(parts) : around;
+}
+
+/** The listener of an app with the server, its API, and what is around them. */
+export function bareApp(
+  { auth, api }: AppParts,
+  {
+    before = [],
+    behind = [],
+    koa = {},
+  }: { readonly before?: readonly Middleware[]; readonly behind?: readonly Middleware[] } & Pick<
+    Mounting,
+    'koa'
+  > = {},
+): RequestListener {
+  const app = koaApp(...before, auth.middleware(), api.routes() as Middleware, ...behind);
+  return listenerOf(Object.assign(app, koa));
 }
 
 /** The functions with which tests use a running server. */

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
-import { bareApp, people, startPlatform } from '../harness/platform.ts';
+import { people, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
@@ -50,7 +50,7 @@ export async function startLimited(
       ...options,
       storage,
     },
-    { app: (parts) => bareApp(parts, { proxy: trustsProxy, maxIpsCount }) },
+    { koa: { proxy: trustsProxy, maxIpsCount } },
   );
   return {
     platform,

@@ -1,4 +1,3 @@
-import Koa from 'koa';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { countedKnex } from '../adapters/counted-knex.ts';
@@ -6,7 +5,6 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import type { TestDatabase } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import { asClient, exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 
 // Where the others need one statement, SQLite needs a transaction, whose begin and commit count.
@@ -31,15 +29,12 @@ onEachDatabase(
     await using platform = await startPlatform(
       { storage: knexStorage(host), tokens: { revocationLag: '1 hour' } },
       {
-        app({ auth, api }) {
-          const app = new Koa();
-          app.use(async (ctx, next) => {
+        before: [
+          async (ctx, next) => {
             ctx.request.ip = from;
             await next();
-          });
-          app.use(auth.middleware()).use(api.routes());
-          return listenerOf(app);
-        },
+          },
+        ],
       },
     );
     const app = await platform.registerApp();

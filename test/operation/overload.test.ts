@@ -5,21 +5,19 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import test from '../harness/test.ts';
-import { createApiRouter, defineAction } from 'koa-gatehouse';
+import { defineAction } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import Koa from 'koa';
 import { z } from 'zod';
 
 import { startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { requestsInProgress, untilIdle } from '../harness/requests-in-progress.ts';
 import { around } from '../harness/storage.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
 import { until } from '../harness/until.ts';
-import { host } from './host.ts';
+import { HOST } from './host.ts';
 
 /** A storage whose clients.find waits for `release`; `most` is the greatest number of concurrent calls. */
 function hangingStorage(): { storage: Storage; most: () => number; release: () => void } {
@@ -98,7 +96,7 @@ test('limits.concurrency: 0 means no limit', async (t) => {
 
 test('above limits.concurrency, pages and the API answer 503, but not keys, metadata, health and routes of the host; failed requests are counted down', async (t) => {
   const { storage, release } = hangingStorage();
-  await using platform = await startPlatform({ storage, limits: { concurrency: 1 } }, { app: host });
+  await using platform = await startPlatform({ storage, limits: { concurrency: 1 } }, HOST);
   await occupyLimit(t, platform);
 
   for (const path of ['/oauth/login', '/account/apps', '/oauth/authorize?client_id=x']) {
@@ -149,19 +147,15 @@ async function serveLargeBulks(options: Parameters<typeof startPlatform>[0]) {
     },
   });
   const platform = await startPlatform(options, {
-    app({ auth }) {
-      const app = new Koa();
-      app.silent = true;
-      app.use(async (ctx, next) => {
+    before: [
+      async (ctx, next) => {
         const { socket } = ctx.req as IncomingMessage & { socket: { server: Server } };
         socket.server.keepAliveTimeout = 0;
         timeouts.push(socket.timeout ?? 0);
         await next();
-      });
-      app.use(auth.middleware());
-      app.use(createApiRouter({ auth, actions: [describe] }).routes());
-      return listenerOf(app);
-    },
+      },
+    ],
+    api: { actions: [describe] },
   });
   const { client: app } = await platform.registerApp();
   const { client: service } = await platform.registerService(['view_schools']);

@@ -1,20 +1,17 @@
-import type { RequestListener } from 'node:http';
-
 import test from '../harness/test.ts';
-import { StorageError, createApiRouter, defineAction } from 'koa-gatehouse';
+import { StorageError, defineAction } from 'koa-gatehouse';
 import type { Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import Koa from 'koa';
 import { z } from 'zod';
 
-import { authorizeUrl, bareApp, runCodeFlow, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
-import type { AppParts, Platform } from '../harness/platform.ts';
+import { authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import type { Mounting, Platform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { RawConnection } from '../harness/raw-connection.ts';
 import { clientToken, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
-import { host } from './host.ts';
+import { HOST } from './host.ts';
+import type { Middleware } from 'koa';
 
 async function serviceToken(platform: Platform): Promise<string> {
   return clientToken(platform, await platform.registerService(['view_schools']));
@@ -34,15 +31,14 @@ function closable(): { storage: Storage; calls: string[] } {
 }
 
 /** An app with a guarded route. */
-function guarded({ auth }: AppParts): RequestListener {
-  const app = new Koa();
-  app.use(auth.middleware());
-  app.use(auth.guard());
-  app.use((ctx) => {
-    ctx.body = { caller: ctx.state['client'].name };
-  });
-  return listenerOf(app);
-}
+const GUARDED: Mounting = {
+  behind: ({ auth }) => [
+    auth.guard(),
+    (ctx) => {
+      ctx.body = { caller: ctx.state['client'].name };
+    },
+  ],
+};
 
 test('a running refresh is answered with a valid refresh token, and then the storage is closed', async (t) => {
   const closableStorage = closable();
@@ -97,18 +93,13 @@ test('close() waits until a response is sent, whatever middleware of the host do
   const { storage, pause } = pausable(memoryStorage());
   const reached = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  const slowHost = ({ auth }: AppParts): RequestListener => {
-    const app = new Koa();
-    app.use(async (ctx, next) => {
-      await next();
-      if (ctx.path !== '/oauth/token') return;
-      reached.resolve();
-      await released.promise;
-    });
-    app.use(auth.middleware());
-    return listenerOf(app);
+  const slowHost: Middleware = async (ctx, next) => {
+    await next();
+    if (ctx.path !== '/oauth/token') return;
+    reached.resolve();
+    await released.promise;
   };
-  await using platform = await startPlatform({ storage }, { app: slowHost });
+  await using platform = await startPlatform({ storage }, { before: [slowHost] });
   const service = await platform.registerService();
   const finding = pause('clients.find');
   const answer = requestClientToken(platform, service);
@@ -127,7 +118,7 @@ test('close() waits until a response is sent, whatever middleware of the host do
 });
 
 test('later requests are 503 with Retry-After, but for keys, metadata and routes of the host', async (t) => {
-  await using platform = await startPlatform({}, { app: host });
+  await using platform = await startPlatform({}, HOST);
   const app = await platform.registerApp();
   const token = await serviceToken(platform);
   t.is((await platform.api('/schools', token)).status, 200);
@@ -173,7 +164,7 @@ test('later requests are 503 with Retry-After, but for keys, metadata and routes
 });
 
 test('the guard on a route of the host answers 503, for cached tokens too', async (t) => {
-  await using platform = await startPlatform({}, { app: guarded });
+  await using platform = await startPlatform({}, GUARDED);
   const headers = { authorization: `Bearer ${await serviceToken(platform)}` };
   t.deepEqual((await send(platform.url('/own'), { headers })).body, { caller: 'Nightly' });
   await platform.auth.close();
@@ -270,9 +261,7 @@ test('close() stores the response of an idempotent request, even if the caller h
     output: z.object({}),
     run: () => ({}),
   });
-  const withAction = ({ auth }: AppParts): RequestListener =>
-    bareApp({ auth, api: createApiRouter({ auth, actions: [open] }) });
-  await using platform = await startPlatform({ storage }, { app: withAction });
+  await using platform = await startPlatform({ storage }, { api: { actions: [open] } });
   const token = await serviceToken(platform);
   const finishing = pause('idempotency.finish');
   const connection = await RawConnection.open(platform.origin);

@@ -1,6 +1,5 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
-import { personalTokens as withTokens, createApiRouter, defineAction, defineGate } from 'koa-gatehouse';
+import { personalTokens as withTokens, defineAction, defineGate } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { fakeClock } from 'koa-gatehouse/testing';
 import { z } from 'zod';
@@ -11,7 +10,6 @@ import { onEachDatabase } from '../adapters/databases.ts';
 import { clusterOn } from '../harness/cluster.ts';
 import { like } from '../harness/like.ts';
 import { gate, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
@@ -159,12 +157,12 @@ test('a token is for its API alone', async (t) => {
   await using platform = await startPlatform(
     { ...personal, resources: { [API]: { scopes } } },
     {
-      async app({ auth }) {
-        const app = new Koa();
+      behind({ auth }) {
         const [own, other] = [auth.guard(), auth.guard({ resource: API })];
-        app.use((ctx, next) => (ctx.path === '/other' ? other(ctx, next) : own(ctx, next)));
-        app.use((ctx) => (ctx.body = ctx.state['principal']));
-        return listenerOf(app);
+        return [
+          (ctx, next) => (ctx.path === '/other' ? other(ctx, next) : own(ctx, next)),
+          (ctx) => (ctx.body = ctx.state['principal']),
+        ];
       },
     },
   );
@@ -231,13 +229,7 @@ test('idempotency keys and limits of programs are those of each token', async (t
     },
   });
   const api = { actions: [rename], limits: { client: { requests: 2, window: '1 hour' } } } as const;
-  await using platform = await startPlatform(personal, {
-    app({ auth }) {
-      const app = new Koa();
-      app.use(createApiRouter({ auth, ...api }).routes());
-      return listenerOf(app);
-    },
-  });
+  await using platform = await startPlatform(personal, { api });
   const url = platform.url('/api/v1/actions/school/1/rename-school-action');
   const key = { 'idempotency-key': '1c9a4d1e-0000-4000-8000-000000000000' };
   const { create } = platform.auth.personalTokens;
@@ -254,13 +246,7 @@ test('idempotency keys and limits of programs are those of each token', async (t
 });
 
 test('events tell of the creation, the first use from each network and the end, and no line has the token', async (t) => {
-  await using platform = await startPlatform(personal, {
-    app({ auth }) {
-      const app = new Koa({ proxy: true });
-      app.use(createApiRouter({ auth }).routes());
-      return listenerOf(app);
-    },
-  });
+  await using platform = await startPlatform(personal, { koa: { proxy: true } });
   const { auth, logger } = platform;
   const events: string[] = [];
   auth.events.on('*', (event) => events.push(`${event.type} ${event.address ?? ''}`.trim()));

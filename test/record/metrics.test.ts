@@ -1,27 +1,23 @@
 import test from '../harness/test.ts';
-import { personalTokens as withTokens, createApiRouter } from 'koa-gatehouse';
+import { personalTokens as withTokens } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
-import Koa from 'koa';
 import { Router } from 'koa-router';
 import { Registry } from 'prom-client';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
-import type { AppParts, Platform } from '../harness/platform.ts';
+import type { Mounting, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { asClient, clientToken, requestClientToken } from '../harness/tokens.ts';
 import type { EndpointOutcome, GuardOutcome } from '../../lib/contracts/operation.ts';
+import type { Middleware } from 'koa';
 
 /** An app with a route for Prometheus. */
-function withMetrics({ auth, api }: AppParts) {
-  const router = new Router();
-  router.get('/metrics', createMetrics(auth).middleware());
-  const host = new Koa();
-  host.silent = true;
-  host.use(auth.middleware()).use(api.routes()).use(router.routes());
-  return listenerOf(host);
-}
+const WITH_METRICS: Mounting = {
+  behind: ({ auth }) => [
+    new Router().get('/metrics', createMetrics(auth).middleware()).routes() as Middleware,
+  ],
+};
 
 /** The values by name and labels, without those that are 0 or depend on time. */
 async function scrape(platform: Platform): Promise<Record<string, number>> {
@@ -39,7 +35,7 @@ async function scrape(platform: Platform): Promise<Record<string, number>> {
 }
 
 test('all series exist from the start; issued tokens are counted by grant type, refused requests by error', async (t) => {
-  await using platform = await startPlatform({ features: [withTokens()] }, { app: withMetrics });
+  await using platform = await startPlatform({ features: [withTokens()] }, WITH_METRICS);
   const { headers, text } = await send(`${platform.origin}/metrics`);
   t.is(headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
   t.is(headers.get('cache-control'), 'no-store');
@@ -90,7 +86,7 @@ test('all series exist from the start; issued tokens are counted by grant type, 
 test('requests to the guard are counted: accepted, cached or not, and refused by code', async (t) => {
   // Longer than these requests take on a busy machine: after it, a known token is read again.
   const tokens = { revocationLag: '1 minute' } as const;
-  await using platform = await startPlatform({ tokens }, { app: withMetrics });
+  await using platform = await startPlatform({ tokens }, WITH_METRICS);
   const service = await platform.registerService();
   const { body } = await requestClientToken(platform, service);
   for (let count = 0; count < 4; count += 1) await platform.api('/identity', body.access_token);
@@ -113,9 +109,7 @@ test('requests to the guard are counted: accepted, cached or not, and refused by
 
 test('personal tokens are counted, and requests by what they are authenticated with', async (t) => {
   const personal = { features: [withTokens()] } as const;
-  await using platform = await startPlatform(personal, {
-    app: ({ auth }) => withMetrics({ auth, api: createApiRouter({ auth, session: true }) }),
-  });
+  await using platform = await startPlatform(personal, { ...WITH_METRICS, api: { session: true } });
   const { auth } = platform;
   const { personalTokens } = auth;
   const token = { userId: '1', name: 'a', lifetime: '1 day', scopes: ['schools:read'] } as const;
@@ -146,7 +140,7 @@ test('personal tokens are counted, and requests by what they are authenticated w
 });
 
 test('logins and revocations are counted', async (t) => {
-  await using platform = await startPlatform({}, { app: withMetrics });
+  await using platform = await startPlatform({}, WITH_METRICS);
   const app = await platform.registerApp();
   const browser = new Browser();
   const login = await browser.open(authorizeUrl(platform, app));

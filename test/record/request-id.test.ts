@@ -2,13 +2,11 @@ import test from '../harness/test.ts';
 import { requestIdOf } from 'koa-gatehouse';
 import type { AuditRecord } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
-import type { AppParts, Platform } from '../harness/platform.ts';
+import type { Mounting, Platform } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
 import { breakable } from '../harness/storage.ts';
 import { asClient, clientToken, requestClientToken } from '../harness/tokens.ts';
@@ -17,17 +15,14 @@ import { linesOf } from './lines.ts';
 const UUID = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
 /** An app with middleware before the platform. */
-function behind(inFront: Middleware, { proxy = false } = {}) {
-  return function app({ auth, api }: AppParts) {
-    const host = new Koa({ proxy });
-    host.silent = true;
+const behind = (inFront: Middleware, proxy = false): Mounting => ({
+  koa: { proxy },
+  before: [inFront],
+  routes: (api) =>
     api.get('/request', (ctx) => {
       ctx.body = { id: requestIdOf(ctx) };
-    });
-    host.use(inFront).use(auth.middleware()).use(api.routes());
-    return listenerOf(host);
-  };
-}
+    }),
+});
 
 const nothing: Middleware = async (_ctx, next) => next();
 
@@ -79,7 +74,7 @@ test('the host’s id is used: ctx.state.requestId, or X-Request-Id set on the r
     identify?.(ctx);
     await next();
   };
-  await using platform = await startPlatform({}, { app: behind(inFront) });
+  await using platform = await startPlatform({}, behind(inFront));
   for (const byHost of [
     (ctx: Context) => void (ctx.state['requestId'] = 'host-1'),
     (ctx: Context) => ctx.set('X-Request-Id', 'host-1'),
@@ -106,8 +101,8 @@ test('the host’s id is used: ctx.state.requestId, or X-Request-Id set on the r
 
 test('X-Request-Id of a request is used only with app.proxy', async (t) => {
   const given = '7f3a0c52d1e94b6f8a2b';
-  await using open = await startPlatform({}, { app: behind(nothing) });
-  await using proxied = await startPlatform({}, { app: behind(nothing, { proxy: true }) });
+  await using open = await startPlatform({}, behind(nothing));
+  await using proxied = await startPlatform({}, behind(nothing, true));
   await using alone = await startPlatform({ trustProxy: true }, { app: ({ auth }) => auth.callback() });
   t.regex(String(await idOfToken(open, { 'x-request-id': given })), UUID);
   t.is(await idOfToken(proxied, { 'x-request-id': given }), given);

@@ -1,15 +1,15 @@
 import { inspect } from 'node:util';
 
 import test from '../harness/test.ts';
-import { createApiRouter, defineAction } from 'koa-gatehouse';
+import { defineAction } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 import { z } from 'zod';
 
 import { valueOf } from '../developer/area.ts';
 import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, bareApp, runCodeFlow, signIn } from '../harness/platform.ts';
-import type { AppParts, RegisteredApp } from '../harness/platform.ts';
+import { authorize, authorizeUrl, runCodeFlow, signIn } from '../harness/platform.ts';
+import type { Mounting, RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import { asClient, requestClientToken } from '../harness/tokens.ts';
@@ -32,12 +32,10 @@ const renew = defineAction({
 });
 
 /** An app with app.proxy, and an API with an action. */
-function app({ auth }: AppParts) {
-  return bareApp({ auth, api: createApiRouter({ auth, actions: [renew] }) }, { proxy: true });
-}
+const mounting: Mounting = { koa: { proxy: true }, api: { actions: [renew] } };
 
 test('no line, span or metric of any flow contains a credential', async (t) => {
-  await using own = await startDeveloperPlatform({}, { app });
+  await using own = await startDeveloperPlatform({}, mounting);
   const metrics = createMetrics(own.auth);
   const credentials: Record<string, string | undefined> = {};
   const url = own.url('/oauth/token');

@@ -1,11 +1,10 @@
-import Koa from 'koa';
 import { createApiRouter } from 'koa-gatehouse';
 import type { AuthServerOptions, Storage } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { BOTH_SCOPES, runCodeFlow, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { AppParts, Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
+import type { Middleware } from 'koa';
 
 /** Two APIs besides the default. Both have a scope `read`, which means something else at each of them. */
 export const DOCUMENTS = 'https://documents.example/v1';
@@ -29,14 +28,13 @@ export const APIS: Options = {
 };
 
 /** An app with the default API, and the two others below `/documents` and `/archive`. */
-function appOf({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
-  const app = new Koa();
-  app.silent = true;
-  app.use(auth.middleware()).use(api.routes());
-  for (const [resource, prefix] of [
-    [DOCUMENTS, '/documents'],
-    [ARCHIVE, '/archive'],
-  ] as const) {
+const behind = ({ auth }: AppParts): readonly Middleware[] =>
+  (
+    [
+      [DOCUMENTS, '/documents'],
+      [ARCHIVE, '/archive'],
+    ] as const
+  ).map(([resource, prefix]) => {
     const router = createApiRouter({ auth, resource, prefix });
     router.get('/list', auth.requires('view_schools'), (ctx) => {
       ctx.body = { data: [] };
@@ -48,14 +46,12 @@ function appOf({ auth, api }: AppParts): ReturnType<typeof listenerOf> {
       auth.gate.authorize(ctx.state.principal, 'edit_schools');
       ctx.body = { data: [] };
     });
-    app.use(router.routes());
-  }
-  return listenerOf(app);
-}
+    return router.routes() as Middleware;
+  });
 
 /** Starts a platform with three APIs, in memory unless it is given a storage. */
 export async function startApis(given: Options = {}): Promise<Platform> {
-  return startPlatform({ ...APIS, ...given }, { app: appOf });
+  return startPlatform({ ...APIS, ...given }, { behind });
 }
 
 /** Two nodes of one server, as {@link startApis} starts them. */

@@ -1,14 +1,13 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
 
 import { createApiRouter, createAuthServer } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { people, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { Platform } from '../harness/platform.ts';
 import { shared } from '../harness/shared.ts';
 import { APIS, ARCHIVE, DOCUMENTS, get, startApis, statusOf } from './apis.ts';
+import type { Middleware } from 'koa';
 
 const METADATA = 'https://documents.example/.well-known/oauth-protected-resource/v1';
 const INSUFFICIENT = 'The scopes of the access token exclude a required permission.';
@@ -59,13 +58,12 @@ test('each guard accepts the tokens of its API alone', async (t) => {
 
 test('an API below the path of another one comes in front of it', async (t) => {
   await using nested = await startPlatform(APIS, {
-    app({ api, auth }) {
-      const app = new Koa().use(auth.middleware());
-      app.use(createApiRouter({ auth, resource: ARCHIVE, prefix: '/api/v1/archive' }).routes());
-      app.use(api.routes());
-      app.use(createApiRouter({ auth, resource: DOCUMENTS, prefix: '/api/v1/documents' }).routes());
-      return listenerOf(app);
-    },
+    before: ({ auth }) => [
+      createApiRouter({ auth, resource: ARCHIVE, prefix: '/api/v1/archive' }).routes() as Middleware,
+    ],
+    behind: ({ auth }) => [
+      createApiRouter({ auth, resource: DOCUMENTS, prefix: '/api/v1/documents' }).routes() as Middleware,
+    ],
   });
   const { client } = await nested.registerApp({});
   const tokenFor = async (resource: string) =>

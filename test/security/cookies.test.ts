@@ -1,12 +1,11 @@
-import type { RequestListener } from 'node:http';
-
 import test from '../harness/test.ts';
 
 import { startProxy } from '../embedding/proxy.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorize, authorizeUrl, bareApp, signIn, signOut, startPlatform } from '../harness/platform.ts';
-import type { AppParts, Platform } from '../harness/platform.ts';
+import { authorize, authorizeUrl, signIn, signOut, startPlatform } from '../harness/platform.ts';
+import type { Platform } from '../harness/platform.ts';
 import { requestClientToken } from '../harness/tokens.ts';
+import type { Middleware } from 'koa';
 
 /** A Set-Cookie line and the path of its request. */
 interface Line {
@@ -14,20 +13,16 @@ interface Line {
   readonly line: string;
 }
 
-/** An app that records each Set-Cookie line. */
-function recordingApp(lines: Line[]): (parts: AppParts) => RequestListener {
-  return (parts) => {
-    const listener = bareApp(parts);
-    return (request, response) => {
-      const at = request.url ?? '';
-      response.once('finish', () => {
-        for (const line of [response.getHeader('set-cookie') ?? []].flat())
-          lines.push({ at, line: String(line) });
-      });
-      listener(request, response);
-    };
+/** Middleware that records each Set-Cookie line. */
+const recording =
+  (lines: Line[]): Middleware =>
+  async ({ req, res }, next) => {
+    const at = req.url ?? '';
+    res.once('finish', () => {
+      for (const line of [res.getHeader('set-cookie') ?? []].flat()) lines.push({ at, line: String(line) });
+    });
+    await next();
   };
-}
 
 /** Each step that a user can take in a browser, and requests of apps. */
 async function runAllSteps(platform: Platform): Promise<void> {
@@ -64,7 +59,7 @@ for (const { name, seen, path } of ISSUERS) {
       {},
       {
         path,
-        app: recordingApp(lines),
+        before: [recording(lines)],
         inFront(origin) {
           proxy.forwardTo(origin);
           return seen ?? proxy.origin;

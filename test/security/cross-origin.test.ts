@@ -1,8 +1,6 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
 
 import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { postForm, postJson, send } from '../harness/requests.ts';
@@ -166,14 +164,12 @@ test('CORS headers of the host are not changed', async (t) => {
   await using hosted = await startPlatform(
     {},
     {
-      app({ auth }) {
-        const app = new Koa();
-        app.use(async (ctx, next) => {
+      before: [
+        async (ctx, next) => {
           ctx.set(cors);
           await next();
-        });
-        return listenerOf(app.use(auth.middleware()));
-      },
+        },
+      ],
     },
   );
   for (const path of ['/oauth/token', '/oauth/revoke']) {

@@ -16,7 +16,7 @@ import { ENDS } from './ends/ends.ts';
 import type { End } from './ends/ends.ts';
 import { BOTH_NODES, hold, serveDocument } from './ends/held.ts';
 import type { Held } from './ends/held.ts';
-import { directly, EVERYTHING, MCP, serveEverything } from './ends/nodes.ts';
+import { directly, EVERYTHING, MCP, WITH_EVERYTHING } from './ends/nodes.ts';
 import { PLACES } from './ends/places.ts';
 import type { Place, PlaceName } from './ends/places.ts';
 
@@ -46,7 +46,7 @@ interface Nodes {
 
 async function startNodes(address: string): Promise<Nodes> {
   const cluster = clusterOn({ teardown: (end) => void teardowns.unshift(end) }, address);
-  const start = async (): Promise<Platform> => cluster.start(EVERYTHING, { app: serveEverything });
+  const start = async (): Promise<Platform> => cluster.start(EVERYTHING, WITH_EVERYTHING);
   return { cluster, both: [await start(), await start()] };
 }
 
@@ -80,7 +80,7 @@ async function endOn(t: ExecutionContext, { both, cluster }: Nodes, end: End): P
   const caused = events.filter(({ type }) => type !== 'personal_token_used');
   like(t, caused, end.events(held));
   events.length = 0;
-  const nodes = end.options ? [await cluster.start(end.options, { app: serveEverything })] : both;
+  const nodes = end.options ? [await cluster.start(end.options, WITH_EVERYTHING)] : both;
   if (end.options) t.teardown(async () => cluster.stop(nodes[0]));
   try {
     for (const [index, node] of nodes.entries()) {
@@ -148,7 +148,7 @@ test.serial(
     const issue = async (): Promise<string> =>
       node.auth.issueToken({ clientId: agent.client.id, userId: person.id, resource: MCP });
     const [byHost, byApp] = [await issue(), await issue()];
-    const without = await cluster.start({ ...EVERYTHING, resources: {} }, { app: serveEverything });
+    const without = await cluster.start({ ...EVERYTHING, resources: {} }, WITH_EVERYTHING);
     const { refresh_token: refresh } = agent.tokens;
     await without.auth.revoke({ token: byHost });
     for (const token of [byApp, refresh]) {

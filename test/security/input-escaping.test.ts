@@ -1,13 +1,9 @@
-import type { RequestListener } from 'node:http';
-
 import test from '../harness/test.ts';
-import Koa from 'koa';
 
 import { passwordOf, startDeveloperPlatform } from '../developer/developers.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, people, signIn } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
-import type { AppParts } from '../harness/platform.ts';
+import type { Middleware } from 'koa';
 
 /** Would end an attribute in either kind of quotes, an element and a header field, and run in a template. */
 const HOSTILE = `"injected="'injected='<script>injected</script><%= injected %>`;
@@ -20,25 +16,19 @@ interface Sent {
   readonly body: string;
 }
 
-/** An app that records its responses. */
-function recordingApp(sent: Sent[]): (parts: AppParts) => RequestListener {
-  return ({ auth, api }) => {
-    const app = new Koa();
-    app.silent = true;
-    app.use(async (ctx, next) => {
-      await next();
-      const body: unknown = ctx.body;
-      sent.push({
-        url: ctx.url,
-        status: ctx.status,
-        headers: { ...ctx.response.headers },
-        body: typeof body === 'string' ? body : (JSON.stringify(body) ?? ''),
-      });
+/** Middleware that records its responses. */
+const recording =
+  (sent: Sent[]): Middleware =>
+  async (ctx, next) => {
+    await next();
+    const body: unknown = ctx.body;
+    sent.push({
+      url: ctx.url,
+      status: ctx.status,
+      headers: { ...ctx.response.headers },
+      body: typeof body === 'string' ? body : (JSON.stringify(body) ?? ''),
     });
-    app.use(auth.middleware()).use(api.routes());
-    return listenerOf(app);
   };
-}
 
 test('input is escaped in every page and header, and not logged', async (t) => {
   const sent: Sent[] = [];
@@ -60,7 +50,7 @@ test('input is escaped in every page and header, and not logged', async (t) => {
         roles: async () => [],
       },
     },
-    { app: recordingApp(sent) },
+    { before: [recording(sent)] },
   );
   const { client } = await platform.registerFor(undefined, {
     name: HOSTILE,

@@ -1,12 +1,10 @@
 import type { ExecutionContext } from 'ava';
-import { agents, createApiRouter, defineAction, devices, personalTokens } from 'koa-gatehouse';
+import { agents, defineAction, devices, personalTokens } from 'koa-gatehouse';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
-import Koa from 'koa';
 import { z } from 'zod';
 
 import { startDeveloperPlatform } from '../developer/developers.ts';
 import type { DeveloperPlatform } from '../developer/developers.ts';
-import { listenerOf } from '../harness/serve.ts';
 
 const School = z.object({ name: z.string() });
 
@@ -38,29 +36,25 @@ export async function startWholeServer(t: ExecutionContext): Promise<DeveloperPl
       resources: { 'https://agents.example/mcp': { name: 'Agents', scopes: {} } },
     },
     {
-      async app({ auth }) {
-        const app = new Koa({ proxy: true });
-        app.silent = true;
-        app.use(auth.health()).use(auth.middleware());
-        const given = { auth, actions: [createSchool] };
-        app.use(
-          await createMcpEndpoint({
-            ...given,
-            path: '/mcp',
-            resource: 'https://agents.example/mcp',
-            hosts: ['127.0.0.1'],
-          }),
-        );
-        const api = createApiRouter({ ...given, openapi: { access: 'public' } } as never);
+      koa: { proxy: true },
+      before: ({ auth }) => [auth.health()],
+      api: { actions: [createSchool], openapi: { access: 'public' } },
+      routes: (api) =>
         api.post('/uploads', (ctx) => {
           ctx.body = { data: Object.keys(ctx.request.body as object).length };
-        });
-        app.use(api.routes());
-        app.use((ctx) => {
+        }),
+      behind: async ({ auth }) => [
+        await createMcpEndpoint({
+          auth,
+          actions: [createSchool],
+          path: '/mcp',
+          resource: 'https://agents.example/mcp',
+          hosts: ['127.0.0.1'],
+        }),
+        (ctx) => {
           ctx.body = ctx.path === '/own/query' ? Object.keys(ctx.query) : 'the host’s';
-        });
-        return listenerOf(app);
-      },
+        },
+      ],
     },
   );
   t.teardown(async () => platform[Symbol.asyncDispose]());

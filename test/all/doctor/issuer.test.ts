@@ -1,5 +1,4 @@
 import test from '../../harness/test.ts';
-import Koa from 'koa';
 import type { Middleware } from 'koa';
 import { createAdministration, StorageError } from 'koa-gatehouse';
 import type { Finding } from 'koa-gatehouse';
@@ -8,7 +7,7 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { startProxy } from '../../embedding/proxy.ts';
 import { like } from '../../harness/like.ts';
 import { startPlatform } from '../../harness/platform.ts';
-import { listenerOf, serve } from '../../harness/serve.ts';
+import { serve } from '../../harness/serve.ts';
 import { around } from '../../harness/storage.ts';
 
 /** The findings about a server, with its database. */
@@ -268,16 +267,7 @@ test('middleware in front that refuses posts, or replaces bodies, is found', asy
     ['forms of pages', ['forms_refused']],
     ['bodies', ['posts_answered_by_others']],
   ] as const) {
-    await using platform = await startPlatform(
-      { storage },
-      {
-        app({ auth, api }) {
-          const app = new Koa();
-          app.use(inFront[what]!).use(auth.middleware()).use(api.routes());
-          return listenerOf(app);
-        },
-      },
-    );
+    await using platform = await startPlatform({ storage }, { before: [inFront[what]!] });
     const found = await check(platform.auth.issuer, storage);
     t.deepEqual(
       found.map(({ code }) => code),

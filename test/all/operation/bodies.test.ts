@@ -1,14 +1,12 @@
-import type { RequestListener } from 'node:http';
-
 import test from '../../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import { createApiRouter, defineAction } from 'koa-gatehouse';
+import { defineAction } from 'koa-gatehouse';
 import type { AuthServerOptions } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { z } from 'zod';
 
-import { bareApp, startPlatform } from '../../harness/platform.ts';
-import type { AppParts, Platform } from '../../harness/platform.ts';
+import { startPlatform } from '../../harness/platform.ts';
+import type { Mounting, Platform } from '../../harness/platform.ts';
 import { requestsInProgress, untilIdle } from '../../harness/requests-in-progress.ts';
 import { around } from '../../harness/storage.ts';
 import { RawConnection } from '../../harness/raw-connection.ts';
@@ -30,21 +28,21 @@ const count = defineAction({
   run: () => ({ count: 1 }),
 });
 
-const withAction = ({ auth }: AppParts): RequestListener => {
-  const api = createApiRouter({ auth, actions: [count] });
-  api.post('/own', async (ctx) => {
-    let size = 0;
-    for await (const chunk of ctx.req as AsyncIterable<Buffer>) size += chunk.length;
-    ctx.body = { size };
-  });
-  return bareApp({ auth, api });
+const WITH_ACTION: Mounting = {
+  api: { actions: [count] },
+  routes: (api) =>
+    api.post('/own', async (ctx) => {
+      let size = 0;
+      for await (const chunk of ctx.req as AsyncIterable<Buffer>) size += chunk.length;
+      ctx.body = { size };
+    }),
 };
 
 async function startBulk(
   t: ExecutionContext,
   limits: NonNullable<AuthServerOptions['limits']>,
 ): Promise<{ platform: Platform; token: string }> {
-  const platform = await startPlatform({ limits }, { app: withAction });
+  const platform = await startPlatform({ limits }, WITH_ACTION);
   t.teardown(async () => platform[Symbol.asyncDispose]());
   return { platform, token: await clientToken(platform, await platform.registerService(['view_schools'])) };
 }

@@ -7,10 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test from '../../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 
-import { startPlatform } from '../../harness/platform.ts';
+import { bareApp, startPlatform } from '../../harness/platform.ts';
 import type { Platform } from '../../harness/platform.ts';
 import { asClient } from '../../harness/tokens.ts';
-import { host } from '../../operation/host.ts';
 import { endWith, listenOn } from '../../harness/serve.ts';
 
 const CLIENTS = 16;
@@ -25,7 +24,15 @@ interface Draining {
 
 async function startServer(t: ExecutionContext): Promise<Draining> {
   let listener!: RequestListener;
-  const platform = endWith(t, await startPlatform({}, { app: (parts) => (listener = host(parts)) }));
+  const platform = endWith(
+    t,
+    await startPlatform(
+      {},
+      {
+        app: (parts) => (listener = bareApp(parts, { before: [parts.auth.health()] })),
+      },
+    ),
+  );
   const server = createServer(listener);
   const { port } = endWith(t, await listenOn(server));
   const credentials = { grant_type: 'client_credentials', ...asClient(await platform.registerService()) };

@@ -14,7 +14,7 @@ import { send } from '../../harness/requests.ts';
 import { around } from '../../harness/storage.ts';
 import { exchangeRefreshToken, requestClientToken } from '../../harness/tokens.ts';
 import { until } from '../../harness/until.ts';
-import { host } from '../../operation/host.ts';
+import { HOST } from '../../operation/host.ts';
 
 /** A storage whose methods a test can replace, and which counts calls of pendingMigrations(). */
 function replaceable(): {
@@ -32,7 +32,7 @@ function replaceable(): {
 }
 
 test('a server that is ready answers pass, in JSON that is not stored', async (t) => {
-  await using platform = await startPlatform({}, { app: host });
+  await using platform = await startPlatform({}, HOST);
   t.deepEqual(await platform.auth.ready(), { ready: true });
   for (const path of ['/livez', '/readyz']) {
     const { status, headers, body } = await send(platform.url(path));
@@ -66,7 +66,7 @@ test('a server that is not ready answers with a keyword, never with the cause', 
   ];
   for (const [name, call, reason] of cases) {
     const { storage, replace } = replaceable();
-    await using platform = await startPlatform({ storage }, { app: host });
+    await using platform = await startPlatform({ storage }, HOST);
     replace(name, call);
     const { status, text, body } = await send(platform.url('/readyz'));
     t.is(status, 503);
@@ -82,7 +82,7 @@ test('a server that is not ready answers with a keyword, never with the cause', 
 
 test('a storage that hangs is reported within a second, and asked once a second at most', async (t) => {
   const { storage, replace, callCount } = replaceable();
-  await using platform = await startPlatform({ storage }, { app: host });
+  await using platform = await startPlatform({ storage }, HOST);
   const before = callCount();
   const begun = performance.now();
   for (let count = 0; count < 200; count += 1) await platform.auth.ready();
@@ -109,7 +109,7 @@ test('a storage that hangs is reported within a second, and asked once a second 
 
 test('while closing: not ready at once, live until the end, and the storage is not called', async (t) => {
   const { storage, callCount } = replaceable();
-  await using platform = await startPlatform({ storage }, { app: host });
+  await using platform = await startPlatform({ storage }, HOST);
   const before = callCount();
   await platform.auth.close();
   const { status, body } = await send(platform.url('/readyz'));
@@ -130,7 +130,7 @@ onEachDatabase(
   async (t, _database, address) => {
     const proxy = await freezingProxy(address);
     const storage = knexStorage(proxy.address, { timeout: '1 second' });
-    await using platform = await startPlatform({ storage }, { app: host });
+    await using platform = await startPlatform({ storage }, HOST);
     t.teardown(() => proxy.close());
     t.deepEqual(await platform.auth.ready(), { ready: true });
     const service = await platform.registerService();
@@ -159,7 +159,7 @@ onEachDatabase(
   async (t, _database, address) => {
     await using platform = await startPlatform(
       { storage: knexStorage(address, { timeout: '1 second' }) },
-      { app: host },
+      HOST,
     );
     const app = await platform.registerApp({ firstParty: true });
     const { refresh_token: token } = (await runCodeFlow(platform, app)).body;

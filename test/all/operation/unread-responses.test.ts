@@ -4,12 +4,9 @@ import type { Socket } from 'node:net';
 
 import test from '../../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import { createApiRouter } from 'koa-gatehouse';
-import Koa from 'koa';
 import type { Middleware } from 'koa';
 
 import { startPlatform } from '../../harness/platform.ts';
-import { listenerOf } from '../../harness/serve.ts';
 import type { Platform } from '../../harness/platform.ts';
 import { send } from '../../harness/requests.ts';
 import { requestsInProgress, untilIdle } from '../../harness/requests-in-progress.ts';
@@ -25,14 +22,8 @@ async function startWithViewer(
   return startPlatform(
     { limits: limits as { concurrency: number } },
     {
-      app({ auth }) {
-        const app = new Koa();
-        app.silent = true;
-        if (before) app.use(before);
-        app.use(auth.health()).use(auth.middleware());
-        app.use(createApiRouter({ auth, actions: [], openapi: { access: 'public', viewer: true } }).routes());
-        return listenerOf(app);
-      },
+      before: ({ auth }) => [...(before ? [before] : []), auth.health()],
+      api: { actions: [], openapi: { access: 'public', viewer: true } },
     },
   );
 }

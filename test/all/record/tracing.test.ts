@@ -6,14 +6,12 @@ import { SpanKind, SpanStatusCode, context, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import test from '../../harness/test.ts';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
-import Koa from 'koa';
 import type { Middleware } from 'koa';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 
 import { Browser } from '../../harness/browser.ts';
 import { authorizeUrl, signIn, startPlatform } from '../../harness/platform.ts';
-import { listenerOf } from '../../harness/serve.ts';
-import type { AppParts } from '../../harness/platform.ts';
+import type { Mounting } from '../../harness/platform.ts';
 import { postForm, send } from '../../harness/requests.ts';
 import { around, breakable } from '../../harness/storage.ts';
 import { asClient, clientToken, requestClientToken } from '../../harness/tokens.ts';
@@ -26,22 +24,24 @@ const tracer = trace.getTracer('the host');
 // The tests share the spans of one process.
 const { serial } = test;
 
-/** An app whose requests are spans, as with HTTP instrumentation. */
-function instrumented({ auth, api }: Pick<AppParts, 'api' | 'auth'>, ...more: readonly Middleware[]) {
-  const host = new Koa();
-  host.silent = true;
-  host.use(async (ctx, next) => {
-    await tracer.startActiveSpan(ctx.method, { kind: SpanKind.SERVER }, async (span) => {
-      await next();
-      span.end();
-    });
-  });
-  host.use(auth.middleware()).use(api.routes());
-  for (const middleware of more) host.use(middleware);
-  host.use(async (ctx) => {
-    ctx.body = trace.getSpan(context.active())?.spanContext().spanId;
-  });
-  return listenerOf(host);
+/** An app whose requests are spans, as with HTTP instrumentation, with other middleware behind the platform. */
+function instrumented(more: Extract<Mounting['behind'], Function> = () => []): Mounting {
+  return {
+    before: [
+      async (ctx, next) => {
+        await tracer.startActiveSpan(ctx.method, { kind: SpanKind.SERVER }, async (span) => {
+          await next();
+          span.end();
+        });
+      },
+    ],
+    behind: async (parts) => [
+      ...(await more(parts)),
+      (ctx) => {
+        ctx.body = trace.getSpan(context.active())?.spanContext().spanId;
+      },
+    ],
+  };
 }
 
 const startInside: Middleware = (ctx) => {
@@ -71,7 +71,7 @@ const named = (all: readonly ReadableSpan[], name: string): ReadableSpan | undef
   all.find((span) => span.name === name);
 
 serial("a token request is a span within the host's, and its queries are spans within it", async (t) => {
-  await using platform = await startPlatform({ storage: tracedStorage() }, { app: instrumented });
+  await using platform = await startPlatform({ storage: tracedStorage() }, instrumented());
   const service = await platform.registerService();
   let id: string | null = null;
   const made = await spans.during(async () => {
@@ -93,7 +93,7 @@ serial("a token request is a span within the host's, and its queries are spans w
 });
 
 serial("the host's span of a request gets the route of the endpoint", async (t) => {
-  await using platform = await startPlatform({}, { app: instrumented, path: '/auth' });
+  await using platform = await startPlatform({}, { ...instrumented(), path: '/auth' });
   const service = await platform.registerService();
   const requests: [route: string, () => Promise<unknown>][] = [
     ['/auth/oauth/token', async () => requestClientToken(platform, service)],
@@ -125,10 +125,10 @@ serial(
           mcp = `${origin}/mcp`;
           return origin;
         },
-        async app({ auth, api }) {
+        ...instrumented(async ({ auth }) => {
           const { actions } = toolOf(() => ({}));
-          return instrumented({ auth, api }, await createMcpEndpoint({ auth, actions: actions as never }));
-        },
+          return [await createMcpEndpoint({ auth, actions: actions as never })];
+        }),
       },
     );
     for (const method of ['GET', 'POST', 'DELETE']) {
@@ -156,7 +156,7 @@ serial(
   "a refused request is a span with its error code, a failed one with error status and the error's type, without its message",
   async (t) => {
     const { broken, storage } = breakable(memoryStorage(), new RangeError('password=hunter2'));
-    await using platform = await startPlatform({ storage }, { app: instrumented });
+    await using platform = await startPlatform({ storage }, instrumented());
     const service = await platform.registerService();
     const spanOf = async (client_id: string): Promise<ReadableSpan | undefined> => {
       const parameters = { grant_type: 'client_credentials', client_id, client_secret: 'wrong' };
@@ -191,7 +191,7 @@ serial(
 );
 
 serial('the guard makes a span for an uncached token, and none for a cached one', async (t) => {
-  await using platform = await startPlatform({ storage: tracedStorage() }, { app: instrumented });
+  await using platform = await startPlatform({ storage: tracedStorage() }, instrumented());
   const service = await platform.registerService();
   const accessToken = await clientToken(platform, service);
   const cold = await spans.during(async () => platform.api('/identity', accessToken));
@@ -211,7 +211,7 @@ serial('the guard makes a span for an uncached token, and none for a cached one'
 serial('a handler behind the guard runs within the span of the host', async (t) => {
   await using platform = await startPlatform(
     {},
-    { app: ({ auth, api }) => instrumented({ auth, api }, auth.guard(), startInside) },
+    instrumented(({ auth }) => [auth.guard(), startInside]),
   );
   const authorization = `Bearer ${await clientToken(platform, await platform.registerService())}`;
   const made = await spans.during(async () => send(platform.origin, { headers: { authorization } }));
@@ -220,7 +220,7 @@ serial('a handler behind the guard runs within the span of the host', async (t) 
 });
 
 serial('pages and other endpoints are spans; keys, metadata and routes of the host are not', async (t) => {
-  await using platform = await startPlatform({}, { app: instrumented });
+  await using platform = await startPlatform({}, instrumented());
   const app = await platform.registerApp();
   const browser = new Browser();
   t.deepEqual(await namesOf(async () => browser.open(authorizeUrl(platform, app))), [

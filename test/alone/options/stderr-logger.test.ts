@@ -1,10 +1,8 @@
 import test from '../../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
 
 import { stderrLogger } from '../../../lib/options/stderr-logger.ts';
-import { bareApp, startPlatform } from '../../harness/platform.ts';
-import { listenerOf } from '../../harness/serve.ts';
+import { startPlatform } from '../../harness/platform.ts';
 import type { Mounting, Platform } from '../../harness/platform.ts';
 import { postJson } from '../../harness/requests.ts';
 import { RawConnection } from '../../harness/raw-connection.ts';
@@ -22,9 +20,9 @@ function printed(t: ExecutionContext): string[] {
 /** Starts a server without the option `logger` until the test ends. Resolves to it, and to the header with a token for its API. */
 async function startWithoutLogger(
   t: ExecutionContext,
-  app: NonNullable<Mounting['app']>,
+  mounting?: Mounting,
 ): Promise<{ platform: Platform; authorization: string }> {
-  const platform = await startPlatform({ logger: undefined }, { app });
+  const platform = await startPlatform({ logger: undefined }, mounting);
   t.teardown(async () => platform[Symbol.asyncDispose]());
   const { client } = await platform.registerService();
   return { platform, authorization: `Bearer ${await platform.auth.issueToken({ clientId: client.id })}` };
@@ -32,11 +30,11 @@ async function startWithoutLogger(
 
 test.serial('an error is one line with time and level, with its stack indented below', async (t) => {
   const lines = printed(t);
-  const { platform, authorization } = await startWithoutLogger(t, (parts) => {
-    parts.api.post('/fail', () => {
-      throw new Error('the database is full\n2026-01-01T00:00:00.000Z ERROR forged');
-    });
-    return bareApp(parts);
+  const { platform, authorization } = await startWithoutLogger(t, {
+    routes: (api) =>
+      api.post('/fail', () => {
+        throw new Error('the database is full\n2026-01-01T00:00:00.000Z ERROR forged');
+      }),
   });
   await postJson(platform.url('/api/v1/fail'), {}, { authorization });
   t.regex(
@@ -61,7 +59,7 @@ test.serial(
   'refused requests are printed outside of production, and nothing else of that level',
   async (t) => {
     const lines = printed(t);
-    const { platform } = await startWithoutLogger(t, bareApp);
+    const { platform } = await startWithoutLogger(t);
     const { NODE_ENV } = process.env;
     t.teardown(() => {
       if (NODE_ENV === undefined) delete process.env['NODE_ENV'];
@@ -90,16 +88,14 @@ test.serial('a client that disconnects while sending a body is not logged', asyn
   const lines = printed(t);
   const isRead = Promise.withResolvers<void>();
   const ended = Promise.withResolvers<unknown>();
-  const { platform, authorization } = await startWithoutLogger(t, ({ api }) => {
-    api.post('/schools', () => t.fail('the body did not arrive'));
-    const app = new Koa();
-    app.on('error', () => {}); // Koa reports the broken connection too.
-    app.use(async ({ req }, next) => {
-      req.once('resume', isRead.resolve);
-      return next().then(ended.resolve, ended.resolve);
-    });
-    app.use(api.routes());
-    return listenerOf(app);
+  const { platform, authorization } = await startWithoutLogger(t, {
+    before: [
+      async ({ req }, next) => {
+        req.once('resume', isRead.resolve);
+        return next().then(ended.resolve, ended.resolve);
+      },
+    ],
+    routes: (api) => api.post('/schools', () => t.fail('the body did not arrive')),
   });
   const connection = await RawConnection.open(platform.origin);
   connection.post('/api/v1/schools', '{', {

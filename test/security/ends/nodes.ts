@@ -1,12 +1,10 @@
-import Koa from 'koa';
 import { agents, defineAction, defineGate, devices, openid, personalTokens } from 'koa-gatehouse';
 import type { AgentOptions, AuthServerOptions, Feature } from 'koa-gatehouse';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
 import { BOTH_SCOPES, people } from '../../harness/platform.ts';
-import { listenerOf } from '../../harness/serve.ts';
-import type { AppParts, gate as gateOfHarness, Person, Platform } from '../../harness/platform.ts';
+import type { gate as gateOfHarness, Mounting, Person, Platform } from '../../harness/platform.ts';
 
 export type Options = Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>>;
 
@@ -54,22 +52,21 @@ const look = defineAction({
   run: () => ({}),
 });
 
-/** The API, a route for pages of its origin at `/own`, and the tools of agents, where the server has that API. */
-export async function serveEverything({ api, auth }: AppParts): Promise<ReturnType<typeof listenerOf>> {
-  const app = new Koa();
-  app.silent = true;
-  app.use(auth.middleware());
-  if (auth.scopes.has('tools:use')) app.use(await createMcpEndpoint({ auth, actions: [look] }));
-  const guard = auth.guard({ session: true });
-  app.use((ctx, next) => (ctx.path === '/own' ? guard(ctx, next) : next()));
-  app.use((ctx, next) => {
-    if (ctx.path !== '/own') return next();
-    ctx.body = {};
-    return undefined;
-  });
-  app.use(api.routes());
-  return listenerOf(app);
-}
+/** A route for pages of its origin at `/own`, and the tools of agents, where the server has that API. */
+export const WITH_EVERYTHING: Mounting = {
+  async behind({ auth }) {
+    const guard = auth.guard({ session: true });
+    return [
+      ...(auth.scopes.has('tools:use') ? [await createMcpEndpoint({ auth, actions: [look] })] : []),
+      (ctx, next) => (ctx.path === '/own' ? guard(ctx, next) : next()),
+      (ctx, next) => {
+        if (ctx.path !== '/own') return next();
+        ctx.body = {};
+        return undefined;
+      },
+    ];
+  },
+};
 
 /** A node whose URLs are those at which it listens. */
 export function directly(node: Platform): Platform {

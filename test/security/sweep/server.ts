@@ -1,16 +1,13 @@
 // The tested server, in a process of its own, so that its memory and its errors can be measured.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import Koa from 'koa';
-import { createApiRouter, defineAction } from 'koa-gatehouse';
+import { defineAction } from 'koa-gatehouse';
 import type { Logger } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { z } from 'zod';
 
 import { temporaryFile } from '../../adapters/temporary-file.ts';
 import { startDeveloperPlatform } from '../../developer/developers.ts';
-import { listenerOf } from '../../harness/serve.ts';
-import type { AppParts } from '../../harness/platform.ts';
 import type { Known, Order, Report } from './swept-server.ts';
 
 const faults: string[] = [];
@@ -51,14 +48,7 @@ const platform = await startDeveloperPlatform(
     limits: { attempts: false },
     tokens: { refreshGrace: '1 hour' },
   },
-  {
-    app({ auth }: AppParts) {
-      const app = new Koa();
-      app.silent = true;
-      app.use(auth.middleware()).use(createApiRouter({ auth, actions }).routes());
-      return listenerOf(app);
-    },
-  },
+  { api: { actions } },
 );
 
 const callback = {
