@@ -2,7 +2,7 @@ import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, startPlatform } from '../harness/platform.ts';
-import type { RegisteredApp, TokenAnswer, Platform } from '../harness/platform.ts';
+import type { RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { altered, exchangeCode, REFUSED_GRANT } from '../harness/tokens.ts';
 import { shared } from '../harness/shared.ts';
@@ -11,12 +11,8 @@ const started = shared(async (stack) => {
   const platform = stack.use(await startPlatform());
   const confidential = await platform.registerApp({ firstParty: true });
   const publicApp = await platform.registerApp({ firstParty: true, confidential: false });
-  await authorize(platform, confidential, { browser: signedIn });
   return { platform, confidential, publicApp };
 });
-
-/** A browser with a session: without a session errors are shown on a page. */
-const signedIn = new Browser();
 
 async function codeFor(app: RegisteredApp, parameters: Record<string, string> = {}): Promise<string> {
   const { platform } = await started();
@@ -28,27 +24,8 @@ async function redeem(code: string, by: RegisteredApp, more = {}): Promise<Token
   return exchangeCode(platform, by, code, more);
 }
 
-async function errorOf(
-  app: RegisteredApp,
-  parameters: Record<string, string>,
-  { browser = signedIn, at }: { browser?: Browser; at?: Platform } = {},
-): Promise<object> {
-  const { platform } = await started();
-  const { location, status } = await browser.get(authorizeUrl(at ?? platform, app, parameters));
-  if (status !== 303 || location?.origin !== 'https://reports.example') {
-    throw new Error(`${status} ${location?.href}`);
-  }
-  const { state, iss, ...answer } = Object.fromEntries(location.searchParams);
-  if (state !== 'xyz' || iss !== (at ?? platform).origin) throw new Error(`${state} ${iss}`);
-  return answer;
-}
-
-test('a public client must use PKCE, and gets a token with the verifier and without a secret', async (t) => {
+test('a public client gets a token with the verifier and without a secret', async (t) => {
   const { publicApp, platform } = await started();
-  t.deepEqual(await errorOf(publicApp, {}), {
-    error: 'invalid_request',
-    error_description: 'Authorization Server policy requires PKCE to be used for this request',
-  });
   const { parameters, verifier } = pkce();
   const answer = await redeem(await codeFor(publicApp, parameters), publicApp, { code_verifier: verifier });
   t.is(answer.status, 200);
@@ -119,42 +96,19 @@ test('a verifier for a code without a challenge is refused', async (t) => {
   t.is((await redeem(code, confidential)).status, 200);
 });
 
-test('S256 is the only method', async (t) => {
-  const { confidential, publicApp } = await started();
-  const { code_challenge: challenge } = pkce().parameters;
-  for (const app of [confidential, publicApp]) {
-    for (const method of ['plain', 's256', 'S512', 'none', '__proto__']) {
-      const answer = await errorOf(app, { code_challenge: challenge, code_challenge_method: method });
-      t.deepEqual(
-        answer,
-        { error: 'invalid_request', error_description: 'not supported value of code_challenge_method' },
-        method,
-      );
-    }
-    t.like(await errorOf(app, { code_challenge: challenge }), { error: 'invalid_request' });
-    t.like(await errorOf(app, { code_challenge_method: 'S256' }), { error: 'invalid_request' });
-  }
-});
-
-test('a malformed challenge is refused', async (t) => {
-  const { confidential } = await started();
-  const long = 'x'.repeat(42);
-  for (const code_challenge of ['x', long, 'x'.repeat(129), `${long}=`, `${long} `]) {
-    const answer = await errorOf(confidential, { code_challenge, code_challenge_method: 'S256' });
-    t.like(answer, { error: 'invalid_request' }, code_challenge);
-  }
-});
-
 test('requirePkce requires PKCE of confidential clients too', async (t) => {
-  const strict = await startPlatform({ clients: { requirePkce: true } });
-  t.teardown(async () => strict[Symbol.asyncDispose]());
+  await using strict = await startPlatform({ clients: { requirePkce: true } });
   const app = await strict.registerApp({ firstParty: true });
   const browser = new Browser();
   const { parameters, verifier } = pkce();
   const code = (await authorize(strict, app, { browser, parameters })).get('code');
-  t.deepEqual(await errorOf(app, {}, { browser, at: strict }), {
+  const { location } = await browser.get(authorizeUrl(strict, app));
+  t.is(location?.origin, 'https://reports.example');
+  t.deepEqual(Object.fromEntries(location!.searchParams), {
     error: 'invalid_request',
     error_description: 'Authorization Server policy requires PKCE to be used for this request',
+    state: 'xyz',
+    iss: strict.origin,
   });
   const answer = await exchangeCode(strict, app, code, { code_verifier: verifier });
   t.is(answer.status, 200);

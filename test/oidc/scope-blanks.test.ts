@@ -43,10 +43,9 @@ test('names in scope are separated by any number of blanks, also at both ends, a
   t.is((await exchangeCode(platform, app, openid.get('code'))).body.scope, 'openid email');
 });
 
-test('other characters between names are refused', async (t) => {
-  const { platform, service, app } = await started();
+test('other characters between names are refused on a page', async (t) => {
+  const { platform, app } = await started();
   for (const scope of ['schools:read\tschools:read', 'schools:read\n', '\u00a0schools:read', 'a"b']) {
-    t.is((await requestClientToken(platform, service, { scope })).body.error, 'invalid_scope', scope);
     const page = await new Browser().open(authorizeUrl(platform, app, { scope }));
     t.is(page.status, 400, scope);
   }
