@@ -31,7 +31,7 @@ export type { Feature } from './features/feature.ts';
 export { agents } from './features/agents/index.ts';
 export type { AgentOptions } from './features/agents/index.ts';
 export { developer } from './features/developer/index.ts';
-export type { Developer, DeveloperOptions } from './features/developer/index.ts';
+export type { Developer } from './features/developer/index.ts';
 export { devices } from './features/devices/index.ts';
 export type { DeviceOptions } from './features/devices/index.ts';
 export { openid } from './features/openid/index.ts';
@@ -42,6 +42,7 @@ export { personalTokens } from './features/personal-tokens/index.ts';
 export type { PersonalTokenOptions } from './features/personal-tokens/index.ts';
 export type { PersonalToken } from './features/personal-tokens/types.ts';
 export { pushedRequests } from './features/pushed-requests/index.ts';
+export { trustedIssuers } from './features/trusted-issuers/index.ts';
 
 export type { ImportedClient } from './clients/import.ts';
 export type {

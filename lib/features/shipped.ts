@@ -5,8 +5,9 @@ import { devices } from './devices/index.ts';
 import type { Feature } from './feature.ts';
 import { openid } from './openid/index.ts';
 import { personalTokens } from './personal-tokens/index.ts';
+import { trustedIssuers } from './trusted-issuers/index.ts';
 
-const SHIPPED: readonly Feature[] = [agents(), devices(), openid(), personalTokens()];
+const SHIPPED: readonly Feature[] = [agents(), devices(), openid(), personalTokens(), trustedIssuers()];
 
 /** The given features, and those of this package that are not given: their stored rows exist although they are off. */
 export function withStored(given: readonly Feature[]): readonly Feature[] {
@@ -18,4 +19,5 @@ export function withStored(given: readonly Feature[]): readonly Feature[] {
 export const FEATURE_COMMANDS: readonly (() => Promise<(program: Command) => void>)[] = [
   async () => (await import('./laravel-passport/command/index.ts')).addPassportCommands,
   async () => (await import('./personal-tokens/command.ts')).addTokenCommands,
+  async () => (await import('./trusted-issuers/command.ts')).addIssuerCommands,
 ];

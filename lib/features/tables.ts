@@ -13,6 +13,8 @@ import { PERSONAL_TOKEN_EVENTS } from './personal-tokens/events.ts';
 import { PERSONAL_TOKEN_TABLES } from './personal-tokens/tables.ts';
 import { PUSHED_REQUEST_EVENTS } from './pushed-requests/events.ts';
 import { PUSHED_REQUEST_TABLES } from './pushed-requests/tables.ts';
+import { TRUSTED_ISSUER_EVENTS } from './trusted-issuers/events.ts';
+import { TRUSTED_ISSUER_TABLES } from './trusted-issuers/tables.ts';
 
 /**
  * The tables of all features of this package. Every storage has all of them, so that a feature can be switched on and off without a
@@ -25,6 +27,7 @@ export const FEATURE_TABLES: readonly StoredTable[] = [
   ...PASSPORT_TABLES,
   ...PERSONAL_TOKEN_TABLES,
   ...PUSHED_REQUEST_TABLES,
+  ...TRUSTED_ISSUER_TABLES,
 ];
 
 /** The rules of the events of all features of this package. Their events stay stored when a feature is switched off again. */
@@ -34,6 +37,7 @@ export const FEATURE_EVENTS: Readonly<Record<FeatureEvents[keyof FeatureEvents][
   ...PASSPORT_EVENTS,
   ...PERSONAL_TOKEN_EVENTS,
   ...PUSHED_REQUEST_EVENTS,
+  ...TRUSTED_ISSUER_EVENTS,
 };
 
 /** The fields of clients of all features of this package. They are stored even while a feature is off. */

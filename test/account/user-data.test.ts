@@ -22,6 +22,7 @@ const NOTHING = {
   consents: [],
   grants: [],
   personalTokens: [],
+  trustedIssuers: [],
   ownedClients: [],
 };
 

@@ -25,6 +25,7 @@ import { logoutsOf } from '../openid/logouts-of.ts';
 import { passportOf } from '../laravel-passport/store-contract.ts';
 import { aPersonalToken, personalTokensOf } from '../personal-tokens/store-contract.ts';
 import { aPushedRequest, pushedRequestsOf } from '../pushed-requests/store-contract.ts';
+import { allowedGrantsOf, aUse, beginning } from '../trusted-issuers/store-contract.ts';
 import { countedKnex } from './counted-knex.ts';
 import type { TestDatabase } from './databases.ts';
 
@@ -58,6 +59,8 @@ export async function fill(
 ): Promise<void> {
   const series = SERIES[client](first, last);
   for (const sql of [
+    `gatehouse_allowed_grants (id, issuer, user_id, client_id, grant_id, access, created_at)
+      select concat('of ', i), 'https://idp.example', concat('of ', i), '${ID}', concat('of ', i), '{}', 0 from ${series}`,
     `gatehouse_assertions (id, expires_at) select concat('of ', i), ${NOW} + n from ${series}`,
     `gatehouse_assignments (user_id, roles, permissions) select concat('of ', i), '[]', '[]' from ${series}`,
     `gatehouse_attempts (id, attempts, expires_at) select concat('of ', i), 1, ${NOW} + n from ${series}`,
@@ -99,6 +102,8 @@ export async function fill(
     `gatehouse_revocations (kind, value, revoked_at, expires_at, sequence)
       select case when n % 3 = 0 then 'user' when n % 3 = 1 then 'client' else 'token' end, concat('of ', i), n, 9999999999,
         case when n % 3 = 2 then null else n end from ${series}`,
+    `gatehouse_used_assertions (id, digest, sequence, used_at, expires_at)
+      select concat('of ', i), '', 0, 0, ${NOW} + n from ${series}`,
     `gatehouse_sessions (id, uid, user_id, payload, expires_at, sequence, last_used_at)
       select concat('of ', i), concat('of ', i), concat('of ', i), '{}', 9999999999, ${LATEST}, 0 from ${series}`,
   ])
@@ -247,6 +252,13 @@ const REQUESTS: Readonly<Record<string, Operation>> = {
   'a refusal of a device': async (storage) => (await deviceCodesOf(storage)).deny('of 4', NOW),
   'a new pushed request': async (storage) => (await pushedRequestsOf(storage)).insert(aPushedRequest()),
   'a pushed request': async (storage) => (await pushedRequestsOf(storage)).find(ID),
+  'a new grant that an issuer allows': async (storage) =>
+    (await allowedGrantsOf(storage)).begin(...beginning('new allowed', { sequence: LATEST })),
+  'a grant that an issuer has allowed': async (storage) => (await allowedGrantsOf(storage)).find(ID),
+  'more scopes of a grant that an issuer has allowed': async (storage) =>
+    (await allowedGrantsOf(storage)).widen(ID, {}, { '': ['a'] }),
+  'a use of an assertion': async (storage) => (await allowedGrantsOf(storage)).use(aUse()),
+  'another use of an assertion': async (storage) => (await allowedGrantsOf(storage)).findUse(ID),
   'a new personal token': async (storage) =>
     (await personalTokensOf(storage)).insert(aPersonalToken(), { limit: 3, now: NOW }),
   'a personal token': async (storage) => (await personalTokensOf(storage)).findByHash(ID),
@@ -311,6 +323,9 @@ const OTHERS: Readonly<Record<string, Operation>> = {
   'the last use of a grant': async ({ grants }) => grants.touch(ID, NOW),
   'the grants of a user': async ({ grants }) => grants.list(ID, { now: NOW, limit: 3 }),
   'the personal tokens of a user': async (storage) => (await personalTokensOf(storage)).list(ID, NOW),
+  'the grants that issuers have allowed a user': async (storage) => (await allowedGrantsOf(storage)).list(ID),
+  'an end that is forgotten of what an issuer has allowed': async (storage) =>
+    (await allowedGrantsOf(storage)).forget('of 4', ID),
   'a personal token by its id': async (storage) => (await personalTokensOf(storage)).find(ID),
   'a key': async ({ keys }) => keys.insert(aKey()),
   keys: async ({ keys }) => keys.list('token'),

@@ -40,6 +40,7 @@ const STATEMENTS: Readonly<Record<string, readonly [pg: number, mysql2: number]>
   'an idempotent request': [1, 2],
   'an idempotent request again': [3, 2],
   'an approval of a device': [5, 1],
+  'a new grant that an issuer allows': [5, 1],
   'a new personal token': [5, 4],
   'a use of a personal token': [4, 4],
   'uses of tokens of Passport': [4, 4],

@@ -17,6 +17,8 @@ const OF_USER = /^(user_id|owner_id|disabled_by)$/;
 const LASTING: Readonly<Record<string, string>> = {
   gatehouse_assignments: 'a change of the assignment, or an erasure',
   gatehouse_client_names: 'the removal of the client',
+  gatehouse_allowed_grants:
+    'the removal of the client, an erasure, or the host, which lets the app act again',
   gatehouse_client_secrets: 'the removal of the secret, or of the client',
   gatehouse_clients: 'the removal of the client',
   gatehouse_consents: 'the end of the consent, or an erasure',

@@ -1,15 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import type { Context } from 'koa';
 import { defineGate, developer } from 'koa-gatehouse';
-import type {
-  AuthServerOptions,
-  ClientFields,
-  Developer,
-  DeveloperOptions,
-  Gate,
-  InteractionFlow,
-  User,
-} from 'koa-gatehouse';
+import type { AuthServerOptions, ClientFields, Developer, Gate, InteractionFlow, User } from 'koa-gatehouse';
 
 import { pages } from 'koa-gatehouse/interactions';
 import type { WithDeveloper } from 'koa-gatehouse/types';
@@ -72,7 +64,7 @@ export async function startDeveloperPlatform(
     interactions = pages({ brand: { name: 'Acme Schools' } }),
     ...given
   }: Partial<Omit<AuthServerOptions, 'gate'>> &
-    Pick<PlatformOptions, 'openid'> & { readonly developer?: DeveloperOptions } = {},
+    Pick<PlatformOptions, 'openid'> & { readonly developer?: Parameters<typeof developer>[0] } = {},
   mounting?: Mounting,
 ): Promise<DeveloperPlatform> {
   let flow!: InteractionFlow;

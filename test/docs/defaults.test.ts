@@ -13,6 +13,7 @@ import { DEVICES } from '../../lib/features/devices/index.ts';
 import { readOpenId } from '../../lib/features/openid/options.ts';
 import { PERSONAL_TOKENS } from '../../lib/features/personal-tokens/index.ts';
 import { PUSHED_REQUESTS } from '../../lib/features/pushed-requests/index.ts';
+import { readIssuers } from '../../lib/features/trusted-issuers/options.ts';
 import { readOptions } from '../../lib/options/declare.ts';
 import { readConverterSettings } from '../../lib/html-pdf/options.ts';
 import { AGENTS } from '../../lib/features/agents/options.ts';
@@ -44,6 +45,9 @@ const server = resolved();
 const agentSettings = readOptions(AGENTS, {});
 const deviceSettings = readOptions(DEVICES, {});
 const pushedRequestSettings = readOptions(PUSHED_REQUESTS, {});
+const [issuerSettings = {}] = readIssuers({
+  'https://ci.example': { profile: 'workload', rules: [{ client: 'c', match: { sub: 's' } }] },
+}).values();
 const api = readOptions(API_LIMITS, {});
 const pdf = readSettings({});
 // Without a look for Chromium, and as root.
@@ -68,6 +72,7 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('personalTokens.', readOptions(PERSONAL_TOKENS, {})),
   ...entries('pushedRequests.', pushedRequestSettings),
   ...entries('pushedRequests.requests.', pushedRequestSettings.requests!),
+  ...entries('trustedIssuers.<issuer>.', issuerSettings),
   ...entries('api.', api),
   ...entries('api.bulk.', api.bulk),
   ...entries('api.uploads.', api.uploads),

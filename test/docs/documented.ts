@@ -51,6 +51,11 @@ export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
     ['lib/features/pushed-requests/index.ts', 'PushedRequestOptions', ''],
     ['lib/features/pushed-requests/index.ts', 'REQUESTS', 'requests.'],
   ],
+  trustedIssuers: [
+    ['lib/features/trusted-issuers/options.ts', 'OF_ANY', '<issuer>.'],
+    ['lib/features/trusted-issuers/options.ts', 'IdJagIssuer', '<issuer>.'],
+    ['lib/features/trusted-issuers/options.ts', 'WorkloadIssuer', '<issuer>.'],
+  ],
 };
 
 export interface Documented {

@@ -66,3 +66,6 @@ import '../pushed-requests/statements.test.ts';
 import '../pushed-requests/store.test.ts';
 import '../pushed-requests/test-kit.test.ts';
 import '../pushed-requests/values.test.ts';
+import '../trusted-issuers/id-jag.test.ts';
+import '../trusted-issuers/store.test.ts';
+import '../trusted-issuers/workload.test.ts';

@@ -207,6 +207,13 @@ const started = shared(async (stack) => {
       (given) => main.pushedRequests(as(given)),
       (given) => main.pushedRequests(as({ requests: given })),
     ],
+    trustedIssuers: [
+      { profile: 'id-jag', scopes: ['write'], findUser: () => undefined },
+      { profile: 'workload', rules: [{ client: 'c', match: { sub: 's' } }] },
+    ].map(
+      (issuer) => (given: Misspelt) =>
+        main.trustedIssuers(as({ 'https://idp.example': { ...issuer, ...given } })),
+    ),
     createApiRouter: [
       (given) => createApiRouter(as({ auth, ...given })),
       ...['bulk', 'limits', 'openapi'].map(

@@ -200,6 +200,16 @@ const SAMPLES: { readonly [T in AuditEventType]: Sample<T> } = {
   user_code_refused: { type: 'user_code_refused', userId: 'ann' },
   user_code_throttled: { type: 'user_code_throttled', userId: 'ann' },
   authorization_pushed: { type: 'authorization_pushed', clientId: 'c' },
+  assertion_accepted: {
+    type: 'assertion_accepted',
+    clientId: 'c',
+    userId: 'ann',
+    issuer: 'https://idp.example',
+    subject: 'ä 🎒',
+    actor: 'agent-7',
+    isRepeated: true,
+  },
+  app_allowed_again: { type: 'app_allowed_again', userId: 'ann', clientId: 'c' },
   passport_token_used: { type: 'passport_token_used', clientId: 'c', kind: 'user' },
   logout_undelivered: { type: 'logout_undelivered', userId: 'ann', clientId: 'c', error: 'timeout' },
   personal_token_created: {
