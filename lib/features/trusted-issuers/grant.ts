@@ -1,9 +1,11 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
 
+import type { Seconds } from '../../contracts/index.ts';
 import { errors } from '../../engine/oidc-provider.ts';
 import type { AuthenticatedTokenRequest, GrantType } from '../../engine/part.ts';
 import { TooManyAttempts } from '../../engine/refusals.ts';
 import { originOf } from '../../http/request.ts';
+import type { ResolvedOptions } from '../../options/resolved-options.ts';
 import { effectiveLifetimes, respond } from '../../token/access-token.ts';
 import { clientCredentialsGrant } from '../../token/client-credentials-grant.ts';
 import { requireParameters } from '../../token/exchange.ts';
@@ -42,10 +44,12 @@ interface Accepted {
 
 /**
  * The grant of assertions (RFC 7523 section 2.1): of a user by the identity provider of an organization (ID-JAG), and of a workload, which
- * speaks for a client and authenticates it. There is no refresh token: the issuer decides again each time.
+ * speaks for a client and authenticates it. There is no refresh token, and an access token lives an hour at most: the issuer decides again
+ * each time.
  */
 export function assertionGrant(core: Core, parts: AssertionParts): GrantType {
-  const { audit, options } = core;
+  const { audit } = core;
+  const options = withShortTokens(core.options);
   const { issuers, signAccessToken, store } = parts;
   const { issuer, limits, tokens } = options;
   const ofSecrets = limits.attempts && limits.attempts.clientAuthentication;
@@ -114,6 +118,7 @@ export function assertionGrant(core: Core, parts: AssertionParts): GrantType {
     // The token that the client gets for itself. Nothing refuses the request any more when it is signed.
     const ofClient = clientCredentialsGrant({
       ...parts,
+      options,
       async signAccessToken(content) {
         if (use) isRepeated = await isSpentAgain(store, { ...use, grantId: undefined }, tokens.refreshGrace);
         return signAccessToken({ ...content, assertedBy: settings.issuer });
@@ -157,6 +162,18 @@ export function assertionGrant(core: Core, parts: AssertionParts): GrantType {
       );
     },
   };
+}
+
+// Its next token needs another assertion, which an issuer does not give to a user who has left.
+const LONGEST_TOKEN: Seconds = 3600;
+
+/** The options by which an access token for an assertion lives an hour at most, whatever others of its API do. */
+function withShortTokens(options: ResolvedOptions): ResolvedOptions {
+  const resources = Array.from(options.resources, ([url, api]) => {
+    const accessToken = Math.min(api.lifetimes.accessToken, LONGEST_TOKEN);
+    return [url, { ...api, lifetimes: { ...api.lifetimes, accessToken } }] as const;
+  });
+  return { ...options, resources: new Map(resources) };
 }
 
 const LONGEST_ACTOR = 255;
