@@ -15,7 +15,7 @@ import { createGrantOf } from './allowed.ts';
 import { checkClaims, notAccepted, readAssertion, verifySignature } from './assertion.ts';
 import type { UnverifiedAssertion } from './assertion.ts';
 import { accessOf } from './id-jag.ts';
-import { createIssuerKeys } from './keys.ts';
+import type { FindIssuerKeys } from './keys.ts';
 import { forgedLimit } from './limits.ts';
 import { isSpentAgain, useOf } from './once.ts';
 import type { IdJagSettings, Issuers, WorkloadSettings } from './options.ts';
@@ -25,6 +25,7 @@ import { ruleFor } from './workload.ts';
 
 /** What the grant needs besides the core. */
 export interface AssertionParts extends GrantParts {
+  readonly findKeys: FindIssuerKeys;
   readonly issuers: Issuers;
   readonly store: AllowedGrantStore;
 }
@@ -50,11 +51,10 @@ interface Accepted {
 export function assertionGrant(core: Core, parts: AssertionParts): GrantType {
   const { audit } = core;
   const options = withShortTokens(core.options);
-  const { issuers, signAccessToken, store } = parts;
+  const { findKeys, issuers, signAccessToken, store } = parts;
   const { issuer, limits, tokens } = options;
   const ofSecrets = limits.attempts && limits.attempts.clientAuthentication;
   const forged = ofSecrets ? core.limiterOf(forgedLimit(ofSecrets)) : undefined;
-  const findKeys = createIssuerKeys(core, issuers);
   const grantOf = createGrantOf(options, store);
 
   /** Verifies the signature. Nothing is fetched for an issuer that is not trusted. */

@@ -4,8 +4,10 @@ import { ConfigError } from '../../errors.ts';
 import type { Core } from '../core.ts';
 import type { Installed } from '../feature.ts';
 import { administerTrustedIssuers, openStore } from './administer.ts';
+import { checkIssuers } from './check.ts';
 import { assertionGrant } from './grant.ts';
 import type { WithTrustedIssuers } from './index.ts';
+import { createIssuerKeys } from './keys.ts';
 import type { Issuers } from './options.ts';
 import type { FoundGrant } from './types.ts';
 
@@ -15,12 +17,14 @@ export async function installTrustedIssuers(
   core: Core,
   issuers: Issuers,
 ): Promise<Installed<WithTrustedIssuers>> {
-  checkIssuers(core, issuers);
+  checkAtServer(core, issuers);
+  const keys = createIssuerKeys(core, issuers);
   const store = await openStore(core.storage);
   const hasIdJag = [...issuers.values()].some(({ profile }) => profile === 'id-jag');
   return {
     api: await administerTrustedIssuers(core),
-    grantTypes: (parts) => [assertionGrant(core, { ...parts, issuers, store })],
+    grantTypes: (parts) => [assertionGrant(core, { ...parts, findKeys: keys.find, issuers, store })],
+    check: () => checkIssuers(core, issuers, keys),
     metadata: () => (hasIdJag ? { authorization_grant_profiles_supported: [ID_JAG_PROFILE] } : {}),
     async allowed(userId) {
       const found = await store.list(userId);
@@ -30,7 +34,7 @@ export async function installTrustedIssuers(
 }
 
 /** @throws ConfigError for what only a server knows */
-function checkIssuers({ options: { issuer, resources } }: Core, given: Issuers): void {
+function checkAtServer({ options: { issuer, resources } }: Core, given: Issuers): void {
   if (given.size === 0)
     throw new ConfigError(
       'trustedIssuers()',

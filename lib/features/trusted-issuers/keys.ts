@@ -1,3 +1,4 @@
+import { LONGEST_KEY_SET, usableKeys } from '../../clients/public-keys.ts';
 import { createRemoteKeys, LEAST_PAUSE } from '../../clients/remote-keys.ts';
 import type { KeySet } from '../../clients/remote-keys.ts';
 import { now } from '../../contracts/clock.ts';
@@ -22,6 +23,13 @@ export type FindIssuerKeys = (
   address: string,
 ) => Promise<KeySet>;
 
+/** The keys of issuers. */
+export interface IssuerKeys {
+  readonly find: FindIssuerKeys;
+  /** Fetches the keys of an issuer, whatever is kept of them. @throws Error that says why they cannot be fetched */
+  readonly fetch: (issuer: IdJagSettings | WorkloadSettings) => Promise<void>;
+}
+
 // For how long the metadata say where the keys are.
 const FRESH: Seconds = 3600;
 
@@ -34,23 +42,23 @@ const LONGEST_METADATA = 65_536;
 export function createIssuerKeys(
   { options, publicFetchFor }: Pick<Core, 'options' | 'publicFetchFor'>,
   issuers: Issuers,
-): FindIssuerKeys {
+): IssuerKeys {
   const publicFetch = publicFetchFor({ loopback: [...issuers.values()].some(({ loopback }) => loopback) });
   const uriOf = createFindKeysUri(publicFetch);
 
-  // Kept by the issuer where its metadata say the URL, else by the URL.
-  const remoteKeys = createRemoteKeys(
-    async (url, given) =>
-      issuers.has(url) ? uriOf(url, async (uri) => publicFetch(uri, given)) : publicFetch(url, given),
-    {
-      isTrusted: true,
-      logger: options.logger,
-      of: 'a trusted issuer',
-      waits: createRemoteWaits(options.limits),
-    },
-  );
+  // By the issuer where its metadata say the URL, else by the URL.
+  const fetchKeys: PublicFetch = async (url, given) =>
+    issuers.has(url) ? uriOf(url, async (uri) => publicFetch(uri, given)) : publicFetch(url, given);
+  const remoteKeys = createRemoteKeys(fetchKeys, {
+    isTrusted: true,
+    logger: options.logger,
+    of: 'a trusted issuer',
+    waits: createRemoteWaits(options.limits),
+  });
 
-  return async function findKeys({ issuer, keys }, keyId, address) {
+  async function find(
+    ...[{ issuer, keys }, keyId, address]: Parameters<FindIssuerKeys>
+  ): ReturnType<FindIssuerKeys> {
     if (keys && 'jwks' in keys) return keys.jwks;
     const found = await remoteKeys.find(keys?.jwksUri ?? issuer, keyId, address).catch((error: unknown) => {
       throw TooManyAttempts.instead(error, 'requests that wait for the keys of issuers');
@@ -61,6 +69,15 @@ export function createIssuerKeys(
       `the keys of the trusted issuer ${issuer} cannot be read: ${found.problem}`,
       LEAST_PAUSE,
     );
+  }
+
+  return {
+    find,
+    async fetch({ issuer, keys }) {
+      if (keys && 'jwks' in keys) return;
+      const { value } = await fetchKeys(keys?.jwksUri ?? issuer, { maxBytes: LONGEST_KEY_SET });
+      usableKeys(value);
+    },
   };
 }
 
