@@ -98,28 +98,32 @@ export interface AssertionRefusal {
 /**
  * Why a request was refused that presents an assertion; `undefined`: it presents none.
  *
- * The description depends on the assertion alone until its signature was verified: it is the same for a client that does not
- * exist.
+ * The description depends on the assertion and the id of the client alone until its signature was verified: it is the same for a client
+ * that does not exist.
  */
 export function assertionRefusal(request: EngineRequest): AssertionRefusal | undefined {
   const value = assertionIn(request);
   if (value === undefined) return undefined;
-  const { assertion, client } = request;
+  const { assertion, client, clientId = '' } = request;
+  // Nobody registers such a client: it is stored when a user authorizes it.
+  const hint = clientId.startsWith('https://') ? `; ${AUTHORIZED_FIRST}` : '';
+  const description = UNVERIFIED + hint;
   if (assertion?.isReplayed) return alike(REPLAYED);
   const mistake = mistakeIn(value, request.oidc!.clientJwtAuthExpectedAudience());
   if (mistake !== undefined) return alike(mistake);
-  if (disabledClientId(request) !== undefined)
-    return { description: UNVERIFIED, reason: 'the app is disabled' };
-  if (!client) return { description: UNVERIFIED, reason: 'client not found' };
+  if (disabledClientId(request) !== undefined) return { description, reason: 'the app is disabled' };
+  if (!client) return { description, reason: `client not found${hint}` };
   const reason =
     assertion?.problem ?? 'the signature of the client assertion does not belong to a key of the client';
-  return { description: UNVERIFIED, reason };
+  return { description, reason };
 }
 
 const REPLAYED = 'the client assertion was used before; make a new one, with a new jti, for each request';
 
 const UNVERIFIED =
   'no key of the client verifies the client assertion; check the client_id (iss and sub), the key id (kid) and the registered keys';
+
+const AUTHORIZED_FIRST = 'an app whose id is a URL is known here once a user has authorized it';
 
 function alike(text: string): AssertionRefusal {
   return { description: text, reason: text };
