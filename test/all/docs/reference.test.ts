@@ -5,13 +5,13 @@ import { stripVTControlCharacters } from 'node:util';
 import test from '../../harness/test.ts';
 
 import { manifest, ROOT } from '../package/manifest.ts';
+import { referenceProgram } from '../package/reference.ts';
 import { run } from '../package/run.ts';
 
 const REFERENCE = join(ROOT, 'docs/reference');
 
 test('the API reference describes every public name, and its links have targets', async (t) => {
-  const typedoc = join(REFERENCE, 'node_modules/.bin/typedoc');
-  const { code, output, errors } = await run(typedoc, ['--emit', 'none'], REFERENCE);
+  const { code, output, errors } = await run(referenceProgram('typedoc'), ['--emit', 'none'], REFERENCE);
   const text = stripVTControlCharacters(output + errors);
   const problems = text.split('\n').filter((line) => /^\[(?:warning|error)\]/.test(line));
   t.deepEqual(problems, []);

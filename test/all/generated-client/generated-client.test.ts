@@ -1,28 +1,19 @@
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 
 import test from '../../harness/test.ts';
 
 import { startForScripts, temporaryDirectory } from '../../examples/running-example.ts';
 import { clientToken } from '../../examples/tokens.ts';
+import { shared } from '../../harness/shared.ts';
+import { ROOT } from '../package/manifest.ts';
+import { referenceProgram } from '../package/reference.ts';
+import { run } from '../package/run.ts';
 
-const directory = await temporaryDirectory();
-const example = await startForScripts({ dataDirectory: directory.path });
-const { announced } = example;
-const baseUrl = `${announced.base_url}/api/v1`;
-
-test.after.always(async () => {
-  await example.stop();
-  await directory[Symbol.asyncDispose]();
+const started = shared(async (stack) => {
+  const directory = stack.use(await temporaryDirectory());
+  const { announced } = stack.use(await startForScripts({ dataDirectory: directory.path }));
+  return { announced, baseUrl: `${announced.base_url}/api/v1` };
 });
-
-/** Runs the command of a package. */
-async function run(program: string, ...given: string[]): Promise<string> {
-  const path = join(import.meta.dirname, program);
-  const { stdout } = await promisify(execFile)(process.execPath, [path, ...given], { maxBuffer: 10_000_000 });
-  return stdout;
-}
 
 /** What the client has done, see client.ts. It is typed by what is generated here, so no other program can import its types. */
 interface Reopened {
@@ -36,17 +27,17 @@ type ReopenSchool = (
 ) => Promise<Reopened>;
 
 test("a client compiles that is typed with what openapi-typescript generates from the example's description", async (t) => {
-  const types = join(import.meta.dirname, 'platform.d.ts');
-  await run(
-    '../../../docs/reference/node_modules/openapi-typescript/bin/cli.js',
-    `${baseUrl}/openapi.json`,
-    '--output',
-    types,
-  );
-  t.is(await run('../../../node_modules/typescript/bin/tsc', '--project', import.meta.dirname), '');
+  const { baseUrl } = await started();
+  const folder = import.meta.dirname;
+  const generator = referenceProgram('openapi-typescript');
+  const generated = await run(generator, [`${baseUrl}/openapi.json`, '--output', 'platform.d.ts'], folder);
+  t.is(generated.code, 0, generated.errors);
+  const compiled = await run(join(ROOT, 'node_modules/.bin/tsc'), ['--project', folder], folder);
+  t.deepEqual(compiled, { code: 0, output: '', errors: '' });
 });
 
 test('the client calls the example', async (t) => {
+  const { announced, baseUrl } = await started();
   const path = new URL('client.ts', import.meta.url).href;
   const { reopenSchool } = (await import(path)) as { reopenSchool: ReopenSchool };
   const importer = announced.clients.find(({ name }) => name === 'Nightly import')!;
