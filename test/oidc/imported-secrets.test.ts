@@ -115,15 +115,33 @@ test('an imported secret that is deleted while it is checked does not work', asy
 
 test('concurrent requests with the right secret all get a token, for one check', async (t) => {
   const calls: string[] = [];
-  const own = around(memoryStorage(), async (name, call) => {
-    calls.push(name);
-    return call();
-  });
-  await using busy = await startPlatform({ storage: own });
-  // With the cost of Laravel a check takes long enough for all requests to arrive during it.
-  const id = await importClient([await bcrypt(SECRET, 12)], { auth: busy.auth, into: own });
-  const answers = await Promise.all(Array.from({ length: 10 }, async () => ask(id, SECRET, busy)));
-  t.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+  const { storage: own, pause } = pausable(
+    around(memoryStorage(), async (name, call) => {
+      calls.push(name);
+      return call();
+    }),
+  );
+  let received = 0;
+  await using busy = await startPlatform(
+    { storage: own },
+    {
+      app: ({ auth }) => {
+        const handle = auth.callback();
+        return (request, response) => {
+          request.once('end', () => (received += 1));
+          handle(request, response);
+        };
+      },
+    },
+  );
+  const id = await importClient([await bcrypt(SECRET)], { auth: busy.auth, into: own });
+  // The first check is not over before all requests have arrived.
+  const { reached, resume } = pause('clients.rehashSecret');
+  const answers = Promise.all(Array.from({ length: 10 }, async () => ask(id, SECRET, busy)));
+  await reached;
+  await until(() => received === 10);
+  resume();
+  t.deepEqual(new Set((await answers).map(({ status }) => status)), new Set([200]));
   t.is(calls.filter((name) => name === 'clients.rehashSecret').length, 1);
 });
 
