@@ -5,7 +5,7 @@ import { serveExample } from '../../examples/served-example.ts';
 import { clientToken, userToken } from '../../examples/tokens.ts';
 import { SEED } from '../../harness/seed.ts';
 import { shared } from '../../harness/shared.ts';
-import { arbitraryOf } from '../../api/contract/arbitrary.ts';
+import { arbitraryOf, CHARACTER } from '../../api/contract/arbitrary.ts';
 import { readContract } from '../../api/contract/document.ts';
 import type { Answer, Document, Operation } from '../../api/contract/document.ts';
 
@@ -40,7 +40,7 @@ interface Sent {
 const PATH_WORDS: Readonly<Record<string, fc.Arbitrary<string>>> = {
   id: fc.oneof(
     fc.constantFrom('harbour', 'hill', 'nowhere'),
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 20 }),
+    fc.string({ unit: CHARACTER, minLength: 1, maxLength: 20 }),
   ),
   type: fc.oneof(fc.constantFrom('school', 'pupil'), fc.string({ minLength: 1 })),
   action: fc.oneof(fc.constantFrom('create-school-action', 'nothing-action'), fc.string({ minLength: 1 })),

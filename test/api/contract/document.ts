@@ -1,4 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 
 import type { Schema } from './arbitrary.ts';
@@ -53,6 +54,8 @@ export interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, WrittenOperation>>>>;
 }
 
+const ANY: Schema = {};
+
 export function readContract(document: Document): Contract {
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
   ajv.addSchema(document, 'document');
@@ -78,12 +81,16 @@ export function readContract(document: Document): Contract {
     })),
   );
 
+  const compiled = new Map<Schema, ValidateFunction>();
+
   /** References of a schema are those of the document. */
+  const compile = (schema: Schema): ValidateFunction =>
+    ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/')) as Schema);
+
   const faultsOfValue = (schema: Schema, value: unknown): readonly string[] => {
-    const absolute = JSON.parse(
-      JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/'),
-    ) as Schema;
-    const validate = ajv.compile(absolute);
+    // Compiling takes longer than the request whose answer is judged.
+    const validate = compiled.get(schema) ?? compile(schema);
+    compiled.set(schema, validate);
     return validate(value) ? [] : [ajv.errorsText(validate.errors)];
   };
 
@@ -105,7 +112,7 @@ export function readContract(document: Document): Contract {
         const isJson = type === 'application/json' || type.endsWith('+json');
         faults.push(...faultsOfValue(media.schema, isJson ? JSON.parse(text) : text));
       }
-      for (const [name, { required = false, schema = {} }] of Object.entries(documented.headers ?? {})) {
+      for (const [name, { required = false, schema = ANY }] of Object.entries(documented.headers ?? {})) {
         const value = headers.get(name);
         if (value === null && required) faults.push(`${status} has no ${name}`);
         const number = [schema.type].flat().includes('integer') ? Number(value) : value;
