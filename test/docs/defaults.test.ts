@@ -72,7 +72,7 @@ const DEFAULTS: ReadonlyMap<string, unknown> = new Map([
   ...entries('personalTokens.', readOptions(PERSONAL_TOKENS, {})),
   ...entries('pushedRequests.', pushedRequestSettings),
   ...entries('pushedRequests.requests.', pushedRequestSettings.requests!),
-  ...entries('trustedIssuers.<issuer>.', issuerSettings),
+  ...['issuer', 'workload issuer'].flatMap((of) => entries(`trustedIssuers.<${of}>.`, issuerSettings)),
   ...entries('api.', api),
   ...entries('api.bulk.', api.bulk),
   ...entries('api.uploads.', api.uploads),

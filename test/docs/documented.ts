@@ -53,8 +53,8 @@ export const FEATURE_OPTIONS: Readonly<Record<string, readonly Place[]>> = {
   ],
   trustedIssuers: [
     ['lib/features/trusted-issuers/options.ts', 'OF_ANY', '<issuer>.'],
-    ['lib/features/trusted-issuers/options.ts', 'IdJagIssuer', '<issuer>.'],
-    ['lib/features/trusted-issuers/options.ts', 'WorkloadIssuer', '<issuer>.'],
+    ['lib/features/trusted-issuers/options.ts', 'IdJagIssuer', '<id-jag issuer>.'],
+    ['lib/features/trusted-issuers/options.ts', 'WorkloadIssuer', '<workload issuer>.'],
   ],
 };
 

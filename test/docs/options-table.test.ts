@@ -79,7 +79,7 @@ for (const [name, take] of Object.entries(TAKES)) {
     const options = Array.from(own.matchAll(/^- \*\*`([\w.]+)`\*\*/gm), ([, option = '']) => option);
     // The check of a user store names its methods in one sentence.
     const groups = options.filter((option) => option === 'users' || hasMembers(take, option.split('.')));
-    const titles = Array.from(own.matchAll(/^### (.+)$/gm), ([, title = '']) => title);
+    const titles = Array.from(own.matchAll(/^### `?([^`\n]+)/gm), ([, title = '']) => title);
     const missing = groups.filter((group) => !titles.some((title) => `${title}.`.startsWith(`${group}.`)));
     t.deepEqual(missing, [], `these groups of ${name}() have no section; ${where}`);
   });

@@ -44,7 +44,10 @@ export function optionsTable(): string {
     const groups = places
       .filter(([, , prefix]) => prefix !== '')
       .toSorted((one, other) => order.indexOf(topOf(one)) - order.indexOf(topOf(other)));
-    return [`## ${name}\n\n${listOf(tops)}`, ...groups.map(sectionOf)].join('\n');
+    return [
+      tops.length === 0 ? `## ${name}\n` : `## ${name}\n\n${listOf(tops)}`,
+      ...groups.map(sectionOf),
+    ].join('\n');
   });
   return [START, ...sections].join('\n');
 }
@@ -54,7 +57,9 @@ function topOf([, , prefix]: Place): string {
 }
 
 function sectionOf(place: Place): string {
-  return `### ${place[2].slice(0, -1)}\n\n${listOf(documentedIn(place))}`;
+  const name = place[2].slice(0, -1);
+  // Outside of code, Markdown takes `<name>` for HTML.
+  return `### ${name.includes('<') ? `\`${name}\`` : name}\n\n${listOf(documentedIn(place))}`;
 }
 
 function listOf(options: readonly Documented[]): string {

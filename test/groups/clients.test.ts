@@ -70,6 +70,7 @@ import '../trusted-issuers/account.test.ts';
 import '../trusted-issuers/doctor.test.ts';
 import '../trusted-issuers/documents.test.ts';
 import '../trusted-issuers/enterprise-managed.test.ts';
+import '../trusted-issuers/find-user.test.ts';
 import '../trusted-issuers/forged.test.ts';
 import '../trusted-issuers/id-jag.test.ts';
 import '../trusted-issuers/issuer-keys.test.ts';

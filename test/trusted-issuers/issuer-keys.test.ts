@@ -83,6 +83,28 @@ for (const [name, where] of [
     t.is(await lastReason(platform), 'the issuer has no key with the kid of the assertion');
   });
 
+test('of several keys, an assertion names one, and its algorithm is that of the key', async (t) => {
+  const single = await issuerKeys();
+  const [rsa, nameless] = [await makeKeyPair('issuer-2', 'RS256'), await makeKeyPair(null)];
+  const ofRsa = { ...rsa.publicJwk, alg: 'PS256' };
+  await using platform = await startTrusted({
+    more: {
+      'https://two.example': { ...entry, keys: { keys: [single.publicJwk, ofRsa] } },
+      'https://one.example': { ...entry, keys: { keys: [nameless.publicJwk] } },
+    },
+  });
+  const app = await platform.registerApp();
+  const ask = async (iss: string, signing: Parameters<typeof idJag>[3]) =>
+    present(platform, app, await idJag(platform, app, { iss }, signing));
+  t.is((await ask('https://two.example', { pair: single })).status, 200);
+  t.like((await ask('https://two.example', { pair: single, header: { kid: undefined } })).body, REFUSED);
+  t.is(await lastReason(platform), 'the issuer has several keys, and the assertion has no kid');
+  // The key is for PS256 alone.
+  t.like((await ask('https://two.example', { pair: rsa })).body, REFUSED);
+  t.is(await lastReason(platform), 'the signature is not that of the key of the issuer');
+  t.is((await ask('https://one.example', { pair: nameless })).status, 200);
+});
+
 test('503 while the keys cannot be read, by which the assertion is not spent', async (t) => {
   await using site = await serveIssuer();
   const { documents, issuer } = site;

@@ -2,10 +2,12 @@ import test from '../harness/test.ts';
 import { decodeJwt } from 'jose';
 
 import { people } from '../harness/platform.ts';
-import { idJag, lastReason, present, startTrusted } from './identity-provider.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
+import { idJag, issuerKeys, lastReason, present, startTrusted } from './identity-provider.ts';
 
-const grantOf = ({ body }: Awaited<ReturnType<typeof present>>): unknown =>
-  decodeJwt(body.access_token)['grant_id'];
+type Answer = Awaited<ReturnType<typeof present>>;
+
+const grantOf = ({ body }: Answer): unknown => decodeJwt(body.access_token)['grant_id'];
 
 test('an issuer speaks for the tenants that are listed, and for no other', async (t) => {
   await using platform = await startTrusted({ idp: { tenants: ['north', 'south'] } });
@@ -23,7 +25,7 @@ test('users of two tenants with one sub have grants of their own, and so have th
   let found = ann;
   await using platform = await startTrusted({ idp: { tenants: ['north', 'south'], findUser: () => found } });
   const app = await platform.registerApp();
-  const ask = async (tenant: string): Promise<Awaited<ReturnType<typeof present>>> =>
+  const ask = async (tenant: string): Promise<Answer> =>
     present(platform, app, await idJag(platform, app, { tenant }));
   const [north, again, south] = [await ask('north'), await ask('north'), await ask('south')];
   t.is(grantOf(again), grantOf(north));
@@ -37,4 +39,33 @@ test('users of two tenants with one sub have grants of their own, and so have th
   t.is((await ask('north')).status, 400);
   found = ann;
   t.is(grantOf(await ask('north')), grantOf(north));
+});
+
+test('each issuer, each `sub` of one user, and each app has a grant of its own, which ends alone', async (t) => {
+  const [ann] = people().all;
+  const other = 'https://other.example';
+  const { publicJwk } = await issuerKeys();
+  const settings = { profile: 'id-jag', scopes: ['schools:read'], findUser: () => ann } as const;
+  await using platform = await startTrusted({
+    idp: { findUser: () => ann },
+    more: { [other]: { ...settings, keys: { keys: [publicJwk] } } },
+  });
+  const [app, second] = [await platform.registerApp(), await platform.registerApp()];
+  const ask = async (by: RegisteredApp, claims = {}): Promise<Answer> =>
+    present(platform, by, await idJag(platform, by, claims));
+  const asking = [
+    async () => ask(app),
+    async () => ask(second),
+    async () => ask(app, { sub: 'ann@district.example' }),
+    async () => ask(app, { iss: other }),
+  ];
+  const grants = new Set<unknown>();
+  for (const one of asking) grants.add(grantOf(await one()));
+  t.is(grants.size, 4);
+  const [first] = grants;
+  await platform.auth.revoke({ grantId: String(first) });
+  const statuses: number[] = [];
+  for (const one of asking) statuses.push((await one()).status);
+  t.deepEqual(statuses, [400, 200, 200, 200]);
+  t.is(await lastReason(platform), 'the user, or the host, has ended what the issuer allowed');
 });
