@@ -1,4 +1,11 @@
-import { createPublicKey, createSecretKey, randomUUID } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  createSecretKey,
+  randomUUID,
+  sign as signBytes,
+} from 'node:crypto';
+import type { JsonWebKey } from 'node:crypto';
 
 import { SignJWT, decodeJwt, decodeProtectedHeader, exportJWK, generateKeyPair, importJWK } from 'jose';
 import type { JWK } from 'jose';
@@ -195,6 +202,23 @@ test('other values of typ, crit and kid are refused', async (t) => {
   for (const more of [{ typ: 'JWT' }, { typ: undefined }, { crit: ['x'], x: 1 }, { kid: 'unknown' }]) {
     t.true(await isRefused(await sign({}, more)), JSON.stringify(more));
   }
+});
+
+function encode(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
+}
+
+test('a signature of the key with another algorithm in the header is refused (RFC 8725 section 3.1)', async (t) => {
+  const { claims, header } = await started();
+  const [stored] = await storage.keys.list('token');
+  const key = createPrivateKey({ key: JSON.parse(stored!.material) as JsonWebKey, format: 'jwk' });
+  const signed = (alg: string): string => {
+    const text = `${encode({ ...header, alg })}.${encode(claims)}`;
+    const signature = signBytes('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' });
+    return `${text}.${signature.toString('base64url')}`;
+  };
+  t.is((await answerTo(signed('ES256'))).status, 200);
+  for (const alg of ['ES384', 'RS256', 'HS256', 'none', '']) t.true(await isRefused(signed(alg)), alg);
 });
 
 test('wrong and missing claims are refused', async (t) => {

@@ -3,7 +3,7 @@ import test from '../harness/test.ts';
 import { defineGate, personalTokens } from 'koa-gatehouse';
 import { issueToken, testServer } from 'koa-gatehouse/testing';
 
-import { passTime } from '../harness/clock.ts';
+import { passTime, stopClock } from '../harness/clock.ts';
 import { authorize, people, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
@@ -41,6 +41,16 @@ test.serial('expired tokens are inactive', async (t) => {
   passTime(31_536_000 + 60);
   t.teardown(() => passTime(-31_536_060));
   for (const token of [body.access_token, body.refresh_token]) t.deepEqual(await introspect(token), INACTIVE);
+});
+
+test.serial('an access token is inactive from the second of its exp', async (t) => {
+  const { platform, app } = await started();
+  using _stopped = stopClock();
+  const { body } = await runCodeFlow(platform, app);
+  passTime(body.expires_in - 1);
+  t.like(await introspect(body.access_token), { active: true });
+  passTime(1);
+  t.deepEqual(await introspect(body.access_token), INACTIVE);
 });
 
 test.serial('a used refresh token is inactive after refreshGrace', async (t) => {
