@@ -84,7 +84,7 @@ const withoutUndefined = (given: Given): Given =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 
 /** Signs claims as an issuer does. */
-export async function sign(claims: Given, { header = {}, pair }: Signing = {}): Promise<string> {
+async function sign(claims: Given, { header = {}, pair }: Signing = {}): Promise<string> {
   const { algorithm, privateKey, publicJwk } = pair ?? (await issuerKeys());
   const at = Math.floor(Date.now() / 1000);
   const complete = withoutUndefined({ jti: randomUUID(), iat: at, exp: at + 300, ...claims });

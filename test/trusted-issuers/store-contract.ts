@@ -12,7 +12,7 @@ import type { StorageTest } from '../storage/store-tests.ts';
 export const allowedGrantsOf = async (storage: Storage): Promise<AllowedGrantStore> =>
   storage.store('allowedGrants', allowedGrantStore);
 
-export function anAllowedGrant(fields: Partial<AllowedGrant> = {}): AllowedGrant {
+function anAllowedGrant(fields: Partial<AllowedGrant> = {}): AllowedGrant {
   return {
     id: 'Id',
     issuer: 'https://ä.example/🎒',

@@ -1,19 +1,8 @@
-import type { Feature } from '../feature.ts';
+import type { Added, Feature } from '../feature.ts';
 import { TRUSTED_ISSUER_EVENTS } from './events.ts';
 import { readIssuers } from './options.ts';
 import type { TrustedIssuerOptions } from './options.ts';
 import { JWT_BEARER } from './types.ts';
-
-/** What {@link trustedIssuers} adds to a server, and to an administration. */
-export interface WithTrustedIssuers {
-  readonly trustedIssuers: {
-    /**
-     * Lets an app act for a user again by the word of an issuer, after the user, or the host, has ended this. Resolves to `false` when
-     * nobody has.
-     */
-    allow(this: void, app: { readonly userId: string; readonly clientId: string }): Promise<boolean>;
-  };
-}
 
 /**
  * Issuers whose assertions get access tokens (RFC 7521, RFC 7523): the identity provider of an organization decides for its users which apps
@@ -27,7 +16,16 @@ export interface WithTrustedIssuers {
  *
  * @throws ConfigError for a wrong option
  */
-export function trustedIssuers(options: TrustedIssuerOptions = {}): Feature<WithTrustedIssuers> {
+export function trustedIssuers(options: TrustedIssuerOptions = {}): Feature<{
+  // Written out, so that a host that emits declarations needs no name for it.
+  readonly trustedIssuers: {
+    /**
+     * Lets an app act for a user again by the word of an issuer, after the user, or the host, has ended this. Resolves to `false` when
+     * nobody has.
+     */
+    allow(this: void, app: { readonly userId: string; readonly clientId: string }): Promise<boolean>;
+  };
+}> {
   const issuers = readIssuers(options);
   return {
     name: 'trustedIssuers',
@@ -40,6 +38,9 @@ export function trustedIssuers(options: TrustedIssuerOptions = {}): Feature<With
     install: async (core) => (await import('./install.ts')).installTrustedIssuers(core, issuers),
   };
 }
+
+/** What the feature adds to a server, and to an administration. */
+export type WithTrustedIssuers = Added<[ReturnType<typeof trustedIssuers>]>;
 
 // So that the compiler finds what it adds to the events wherever a program imports the feature.
 // oxlint-disable-next-line unicorn/require-module-specifiers -- hosts name none of them

@@ -15,6 +15,7 @@ import {
   laravelPassportSource,
   personalTokens,
   pushedRequests,
+  trustedIssuers,
   requestIdOf,
 } from 'koa-gatehouse';
 import type { AuthServer, AuthServerOptions, Client, GuardContext, User, UserStore } from 'koa-gatehouse';
@@ -56,6 +57,7 @@ export const features = [
   openid(),
   personalTokens(),
   pushedRequests(),
+  trustedIssuers(),
 ] as const;
 export const moved = laravelPassport({ publicKey: '', source, until: '2027-06-30' });
 
@@ -65,10 +67,18 @@ export const auth = await createAuthServer({
   gate,
   storage: memoryStorage(),
   resources: { 'https://platform.example/mcp': { name: 'Agents' } },
-  features: [agents(), developer(), devices(), openid(), personalTokens(), pushedRequests()],
+  features: [
+    agents(),
+    developer(),
+    devices(),
+    openid(),
+    personalTokens(),
+    pushedRequests(),
+    trustedIssuers(),
+  ],
 });
 export const { clients, assignments, events, audit, userGrants: grants, userData, signingKeys: keys } = auth;
-export const { personalTokens: tokens, devices: deviceFlow } = auth;
+export const { personalTokens: tokens, devices: deviceFlow, trustedIssuers: issuers } = auth;
 export const least = await createAuthServer({
   issuer: 'https://platform.example',
   users,
