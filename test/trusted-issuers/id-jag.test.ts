@@ -118,6 +118,8 @@ test('after the end of the user or the client, a repetition is refused, and anot
     const anew = await present(platform, app, await idJag(platform, app));
     t.is(anew.status, 200);
     t.not(grantOf(anew.body.access_token), grantOf(before.body.access_token));
+    // From before the end, it gives nothing of what began after it.
+    t.like((await present(platform, app, assertion)).body, REFUSED);
   }
 });
 

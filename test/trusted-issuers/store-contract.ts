@@ -136,6 +136,10 @@ export function allowedGrantContract(test: StorageTest): void {
     await storage.grants.endUnused({ userId: 'ann', clientId: 'timetable', kept: 'other' }, 1, NOW);
     t.is((await storage.grants.find('a'))!.revokedAt, NOW);
     t.is((await store.find('Id'))!.state, 'over');
+    while ((await storage.prune(NOW + 10, 100)) > 0);
+    t.is(await storage.grants.find('a'), undefined);
+    t.is((await store.find('Id'))!.state, 'over');
+    t.true(await store.begin(...beginning('b', { over: 'a' })));
   });
 
   test('allowed grants: widen replaces the scopes that are still there', async (t, storage) => {

@@ -123,12 +123,11 @@ function toFound(row: FoundRow): FoundGrant {
   return { ...OF_A.read(row), state: row.state, lastUsedAt: toOptionalNumber(row.last_used_at) };
 }
 
-// A revoked grant that is not needed any more has made room for others of its user and client: nobody has ended it. The id is tested
-// first, because in a row that is missing nothing seems to be ended.
+// A revoked grant that is not needed any more has made room for others of its user and client: nobody has ended it. One that was pruned
+// after that has no sequence number, and so was not begun after any end.
 const SELECT = `
   select ${OF_A.columns}, g.last_used_at as last_used_at,
-    case when g.id is null then 'over'
-      when g.revoked_at is not null then case when g.needed_until < ${FOREVER / 2} then 'over' else 'ended' end
+    case when g.revoked_at is not null then case when g.needed_until < ${FOREVER / 2} then 'over' else 'ended' end
       when ${notEnded('g', ['user', 'client', 'all'])} then 'live' else 'over' end as state
   from ${ALLOWED} a left join gatehouse_grants g on g.id = a.grant_id`;
 
