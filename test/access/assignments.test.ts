@@ -9,6 +9,7 @@ import type { PasswordStore, Person, Platform } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
 import { clientToken } from '../harness/tokens.ts';
 import { AssignmentInvalidError } from '../../lib/errors.ts';
+import { endWith } from '../harness/serve.ts';
 
 /** A user store without `permissions()` and `roles()`: Ann is '1', Bob '2'. */
 function withoutPermissions(store: PasswordStore): PasswordStore {
@@ -25,8 +26,7 @@ async function startWithAnn(
   t: ExecutionContext,
   options: Partial<AuthServerOptions<'view_schools' | 'edit_schools', 'registrar', Person>> = {},
 ): Promise<{ platform: Platform; token: string; schools: () => Promise<number> }> {
-  const platform = await startPlatform({ users, ...options });
-  t.teardown(async () => platform[Symbol.asyncDispose]());
+  const platform = endWith(t, await startPlatform({ users, ...options }));
   const { body } = await runCodeFlow(platform, await platform.registerApp());
   const token = body.access_token;
   return { platform, token, schools: async () => (await platform.api('/schools', token)).status };

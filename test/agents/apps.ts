@@ -1,4 +1,3 @@
-import type { ExecutionContext } from 'ava';
 import { agents } from 'koa-gatehouse';
 import type { AgentOptions, AuditRecord } from 'koa-gatehouse';
 
@@ -8,6 +7,8 @@ import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import type { DynamicRegistrationOptions } from '../../lib/features/agents/options.ts';
+import { endWith } from '../harness/serve.ts';
+import type { Owner } from '../harness/serve.ts';
 
 type Options = NonNullable<Parameters<typeof startPlatform>[0]>;
 
@@ -24,9 +25,9 @@ export const PUBLIC: typeof AGENT & { token_endpoint_auth_method: 'none' } = {
   token_endpoint_auth_method: 'none',
 };
 
-/** Starts a platform at which apps register themselves, until the test ends. */
+/** Starts a platform at which apps register themselves. */
 export async function startOpen(
-  t: Pick<ExecutionContext, 'teardown'>,
+  owner: Owner,
   {
     documents = false,
     mounting,
@@ -38,27 +39,23 @@ export async function startOpen(
     registration?: DynamicRegistrationOptions;
   } = {},
 ): Promise<Platform> {
-  const platform = await startPlatform(
-    {
-      scopes: BOTH_SCOPES,
-      ...given,
-      features: [
-        agents({ registration: { scopes: ['schools:read'], perAddress: 1000, ...registration }, documents }),
-        ...(given.features ?? []),
-      ],
-    },
-    mounting,
+  return endWith(
+    owner,
+    await startPlatform(
+      {
+        scopes: BOTH_SCOPES,
+        ...given,
+        features: [
+          agents({
+            registration: { scopes: ['schools:read'], perAddress: 1000, ...registration },
+            documents,
+          }),
+          ...(given.features ?? []),
+        ],
+      },
+      mounting,
+    ),
   );
-  t.teardown(async () => platform[Symbol.asyncDispose]());
-  return platform;
-}
-
-/** The same, for all tests of a file. Registrations of one test are none of another's. */
-export async function startShared(
-  stack: AsyncDisposableStack,
-  options?: Parameters<typeof startOpen>[1],
-): Promise<Platform> {
-  return startOpen({ teardown: (end) => stack.defer(async () => end()) }, options);
 }
 
 export async function register(

@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http';
 
-import type { ExecutionContext } from 'ava';
 import { agents } from 'koa-gatehouse';
 import type { AuthServerOptions } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
@@ -13,6 +12,8 @@ import type { Mounting, Person, Platform, TokenAnswer } from '../harness/platfor
 import { json, ON_LOOPBACK, servePublic } from '../harness/public-server.ts';
 import type { PublicServer } from '../harness/public-server.ts';
 import type { ClientIdMetadata } from '../../lib/features/agents/options.ts';
+import { endWith } from '../harness/serve.ts';
+import type { Owner } from '../harness/serve.ts';
 
 /** The site of an app that nobody registered, with its document. */
 export interface Site extends PublicServer {
@@ -28,23 +29,16 @@ const CHALLENGE = pkce();
 
 export const CALLBACK = 'https://agent.example/callback';
 
-/** Serves the document of an app until the test ends. */
-export async function serveApp(
-  t: ExecutionContext,
-  ...given: Parameters<typeof serveDocument>
-): Promise<Site> {
-  const site = await serveDocument(...given);
-  t.teardown(async () => site[Symbol.asyncDispose]());
-  return site;
-}
-
+/** Serves the document of an app. */
 export async function serveDocument(
+  owner: Owner,
   document: Record<string, unknown> = {},
   { path = '/oauth/client.json', headers = {} }: { path?: string; headers?: Record<string, string> } = {},
 ): Promise<Site> {
   const server = await servePublic((request, response) => {
     (site.answer ?? json(site.document, headers))(request, response);
   });
+  endWith(owner, server);
   const id = server.origin + path;
   const site: Site = Object.assign(Object.create(server) as PublicServer, {
     id,
@@ -67,17 +61,15 @@ export function documentOptions(
   };
 }
 
-/** Starts a platform that such apps can connect to, until the test ends. */
+/** Starts a platform that such apps can connect to. */
 export async function startWithDocuments(
-  t: ExecutionContext,
+  owner: Owner,
   policy: ClientIdMetadata = {},
   options: Options = {},
   mounting?: Mounting,
 ): Promise<Platform> {
   const documents = documentOptions(policy);
-  const platform = await startPlatform({ ...documents, ...options }, { ...mounting, ...ON_LOOPBACK });
-  t.teardown(async () => platform[Symbol.asyncDispose]());
-  return platform;
+  return endWith(owner, await startPlatform({ ...documents, ...options }, { ...mounting, ...ON_LOOPBACK }));
 }
 
 /** In an app that takes the address of a request from `X-Forwarded-For`. */

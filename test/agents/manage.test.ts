@@ -6,10 +6,10 @@ import { runCodeFlow } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { altered, exchangeRefreshToken } from '../harness/tokens.ts';
 import { shared } from '../harness/shared.ts';
-import { AGENT, appOf, eventsOf, manage, register, registered, startOpen, startShared } from './apps.ts';
+import { AGENT, appOf, eventsOf, manage, register, registered, startOpen } from './apps.ts';
 
 const started = shared(async (stack) => {
-  const platform = await startShared(stack, { registration: { scopes: ['schools:read', 'schools:write'] } });
+  const platform = await startOpen(stack, { registration: { scopes: ['schools:read', 'schools:write'] } });
   return { platform };
 });
 

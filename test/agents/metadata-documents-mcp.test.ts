@@ -4,13 +4,13 @@ import { decodeJwt } from 'jose';
 
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
-import { askConsent, serveApp, startWithDocuments } from './documents.ts';
+import { askConsent, serveDocument, startWithDocuments } from './documents.ts';
 
 const REDIRECT_URI = 'http://127.0.0.1:33418/callback';
 
 test('the client of the MCP SDK connects without a registration, and refreshes', async (t) => {
   const platform = await startWithDocuments(t, {}, { resources: {} });
-  const site = await serveApp(t, {
+  const site = await serveDocument(t, {
     redirect_uris: ['http://127.0.0.1/callback', 'http://localhost/callback'],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],

@@ -9,7 +9,7 @@ import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
-import { askConsent, connect, refresh, requestOf, serveApp, startWithDocuments } from './documents.ts';
+import { askConsent, connect, refresh, requestOf, serveDocument, startWithDocuments } from './documents.ts';
 
 const BOB: [string, string] = ['bob@school.example', 'battery staple'];
 
@@ -46,7 +46,7 @@ async function startNodes(
 
 test('an app with a document uses both nodes', async (t) => {
   const { here, there } = await startNodes(t, `sqlite:${temporaryFile()}`);
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const answer = await connect(here, site.id);
   t.is(answer.status, 200);
   // The other node has not seen the document, and needs it for an authorization only.
@@ -69,7 +69,7 @@ test('an app with a document uses both nodes', async (t) => {
 
 onEachDatabase('two users consent first, at the same time on two nodes', async (t, _database, address) => {
   const { here, there } = await startNodes(t, address, 'clients.insert');
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const answers = await Promise.all([connect(here, site.id), connectAt(there, here, site.id)]);
   t.deepEqual(
     answers.map(({ status }) => status),
@@ -83,7 +83,7 @@ onEachDatabase('two users consent first, at the same time on two nodes', async (
 
 onEachDatabase('a consent that was begun before the app was deleted', async (t, _database, address) => {
   const { here, there } = await startNodes(t, address);
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const anns = await connect(here, site.id);
   const browser = new Browser();
   const page = await askConsent(browser, requestOf(here, site.id), BOB);
@@ -111,7 +111,7 @@ onEachDatabase(
     const { pause, storage } = pausable(await openStorage(t, address));
     const platform = await startWithDocuments(t, {}, { storage });
     const { clients } = platform.auth;
-    const site = await serveApp(t);
+    const site = await serveDocument(t);
     await connect(platform, site.id);
     const { reached, resume } = pause('clients.delete');
     const deleting = t.throwsAsync(clients.delete(site.id), { message: /would come back/ });

@@ -22,7 +22,7 @@ import {
   documentOptions,
   refresh,
   requestOf,
-  serveApp,
+  serveDocument,
   startWithDocuments,
 } from './documents.ts';
 
@@ -31,7 +31,7 @@ const LOOPBACK = 'http://127.0.0.1/callback';
 
 test('an app that nobody registered connects, refreshes and is used', async (t) => {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const answer = await connect(platform, site.id);
   t.is(answer.status, 200);
   t.like(decodeJwt(answer.body.access_token), { client_id: site.id, scope: 'schools:read' });
@@ -108,7 +108,7 @@ async function refusedPage(
 
 test('refuses ids that are no URL of a document, before anything is fetched', async (t) => {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const { host, port } = new URL(site.id);
   for (const [details, ...ids] of [
     [/longer than 255 characters/, `https://${host}/${'a'.repeat(255)}`],
@@ -138,7 +138,7 @@ test('refuses ids that are no URL of a document, before anything is fetched', as
 
 test('refuses a document at the host of the server itself', async (t) => {
   const platform = await startWithDocuments(t, {}, { issuer: 'https://apps.example' });
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const page = await new Browser().get(requestOf(platform, site.id));
   t.regex(page.text, /is a URL of this server/);
   t.is(site.connections(), 0);
@@ -170,7 +170,7 @@ test('refuses documents with mistakes, and says what is wrong', async (t) => {
     [{ response_types: ['token'] }, /response_types: must contain code/],
   ];
   for (const [index, [members, details]] of cases.entries()) {
-    const site = await serveApp(t, members);
+    const site = await serveDocument(t, members);
     const page = await refusedPage(t, platform, site.id, { code: 'client_source_invalid', details });
     t.false(page.html.includes(secret), `${index}`);
     // Nothing is redirected either, when the client asks for no page.
@@ -181,7 +181,7 @@ test('refuses documents with mistakes, and says what is wrong', async (t) => {
 
 test('says why a document could not be read, in the language of the person, with nothing of its text', async (t) => {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   site.answer = (_request, response) =>
     response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Free money</h1>');
   const url = requestOf(platform, site.id, { ui_locales: 'de' });
@@ -194,13 +194,13 @@ test('says why a document could not be read, in the language of the person, with
   // Asked again at once, it is not fetched again.
   t.is(site.requests.length, 1);
 
-  const down = await serveApp(t);
+  const down = await serveDocument(t);
   await down[Symbol.asyncDispose]();
   const unavailable = await refusedPage(t, platform, down.id, {
     code: 'client_source_unavailable',
     details: /could not be read: the connection failed(?! \()/,
   });
-  const failing = await serveApp(t);
+  const failing = await serveDocument(t);
   failing.answer = (_request, response) => response.writeHead(502).end();
   await refusedPage(t, platform, failing.id, {
     code: 'client_source_unavailable',
@@ -220,7 +220,7 @@ test('the host decides which apps are allowed, each time', async (t) => {
       return allowed.has(url);
     },
   });
-  const site = await serveApp(t, {
+  const site = await serveDocument(t, {
     client_uri: 'https://agent.example/',
     token_endpoint_auth_method: 'none',
   });
@@ -249,7 +249,7 @@ test('nothing is fetched for an app that the host refuses by its URL', async (t)
       return isAllowed;
     },
   });
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   for (let count = 0; count < 3; count += 1)
     await refusedPage(t, platform, site.id, { code: 'client_source_refused' });
   // Of an id that is no URL of a document it is not asked.
@@ -284,11 +284,11 @@ test('a policy that reads the document is asked again with it, and nothing is fe
   ];
   for (const [index, policy] of policies.entries()) {
     const platform = await startWithDocuments(t, policy);
-    const site = await serveApp(t);
+    const site = await serveDocument(t);
     t.is((await connect(platform, site.id)).status, 200);
-    const named = await serveApp(t, { client_name: 'Other' });
+    const named = await serveDocument(t, { client_name: 'Other' });
     await refusedPage(t, platform, named.id, { code: 'client_source_refused' });
-    const elsewhere = await serveApp(t, {}, { path: '/elsewhere' });
+    const elsewhere = await serveDocument(t, {}, { path: '/elsewhere' });
     await refusedPage(t, platform, elsewhere.id, { code: 'client_source_refused' });
     t.is(elsewhere.connections(), index === 0 ? 0 : 1);
   }
@@ -304,14 +304,14 @@ test('a policy may read the document after its answer: it is empty where nothing
       return true;
     },
   });
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   t.is((await connect(platform, site.id)).status, 200);
   t.deepEqual(await later.promise, [undefined, false, {}]);
 });
 
 test('a policy that fails, or returns something else than true, allows nothing', async (t) => {
   const wrong = await startWithDocuments(t, { allow: (() => 'yes') as unknown as () => boolean });
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   await refusedPage(t, wrong, site.id, { code: 'client_source_refused' });
   const failing = await startWithDocuments(t, { allow: () => Promise.reject(new Error('no database')) });
   const page = await new Browser().open(requestOf(failing, site.id));
@@ -324,7 +324,7 @@ test('gets the scopes of the option at most, and the default ones without a scop
     scopes: ['schools:read', 'schools:write'],
     defaultScopes: ['schools:read'],
   });
-  const site = await serveApp(t, { scope: 'schools:read schools:write everything' });
+  const site = await serveDocument(t, { scope: 'schools:read schools:write everything' });
   const { body } = await connect(platform, site.id, { parameters: { scope: '' } });
   t.is(body.scope, 'schools:read');
 
@@ -348,7 +348,7 @@ test('a scope that the option no longer lists is lost by stored apps', async (t)
   const storage = memoryStorage();
   const scopes = ['schools:read', 'schools:write'];
   const before = await startWithDocuments(t, { scopes }, { storage });
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const answer = await connect(before, site.id, { parameters: { scope: scopes.join(' ') } });
   t.is(answer.body.scope, 'schools:read schools:write');
   const after = await startWithDocuments(t, { scopes: ['schools:read'] }, { storage, issuer: before.origin });
@@ -360,7 +360,7 @@ test('an app authenticates with the keys of its document, or at a URL, where the
   const METHOD = { token_endpoint_auth_method: 'private_key_jwt' };
   const jwks = { keys: [own.publicJwk] };
   const off = await startWithDocuments(t);
-  const { id } = await serveApp(t, { ...METHOD, jwks });
+  const { id } = await serveDocument(t, { ...METHOD, jwks });
   await refusedPage(t, off, id, { code: 'client_source_invalid', details: /use none(?! or)/ });
 
   const platform = await startWithDocuments(t, {}, { clients: { privateKeyJwt: true } });
@@ -372,7 +372,7 @@ test('an app authenticates with the keys of its document, or at a URL, where the
   for (const authentication of [{}, signedBy(other)])
     t.like(await connect(platform, id, authentication), { status: 401, body: { error: 'invalid_client' } });
 
-  const site = await serveApp(t, METHOD);
+  const site = await serveDocument(t, METHOD);
   const document = { ...site.document, jwks_uri: `${site.origin}/keys` };
   site.answer = (request, response) => json(request.url === '/keys' ? jwks : document)(request, response);
   t.is((await connect(platform, site.id, signedBy(own, site.id))).status, 200);
@@ -387,14 +387,14 @@ test('an app authenticates with the keys of its document, or at a URL, where the
     [{ jwks_uri: 'https://127.0.0.1/keys' }, /jwks_uri: /],
     [{ jwks, redirect_uris: [LOOPBACK] }, /an installed app cannot keep a secret/],
   ] as const) {
-    const wrong = await serveApp(t, { ...METHOD, ...members });
+    const wrong = await serveDocument(t, { ...METHOD, ...members });
     await refusedPage(t, platform, wrong.id, { code: 'client_source_invalid', details });
   }
 });
 
 test('the consent page names the host first, then what the app calls itself, and where it leads', async (t) => {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t, {
+  const site = await serveDocument(t, {
     client_name: 'Bank <b>of</b> Ann',
     logo_uri: 'https://agent.example/logo.png',
   });
@@ -411,7 +411,7 @@ test('the consent page names the host first, then what the app calls itself, and
 
 test('a redirect to the device is warned of and asked for each time; a loopback one is free in its port alone', async (t) => {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t, {
+  const site = await serveDocument(t, {
     redirect_uris: [LOOPBACK, 'http://localhost:4711/', 'editor://callback'],
   });
   const browser = new Browser();
@@ -444,7 +444,7 @@ test('a redirect to the device is warned of and asked for each time; a loopback 
 
 test('a document of one user is not a matter of another', async (t) => {
   const platform = await startWithDocuments(t, {}, { tokens: { refreshGrace: 0 } });
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const anns = await connect(platform, site.id);
   const browser = new Browser();
   const bobs = await connect(platform, site.id, { browser, person: BOB });
@@ -468,7 +468,7 @@ test('a document of one user is not a matter of another', async (t) => {
 test('is disabled, enabled and deleted like any app', async (t) => {
   const platform = await startWithDocuments(t);
   const { clients } = platform.auth;
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const answer = await connect(platform, site.id);
   await clients.disable(site.id);
   t.is((await platform.api('/identity', answer.body.access_token)).status, 401);
@@ -499,7 +499,7 @@ test('is disabled, enabled and deleted like any app', async (t) => {
 test('an administrator can limit it, and change nothing that its document says', async (t) => {
   const platform = await startWithDocuments(t);
   const { clients } = platform.auth;
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   await connect(platform, site.id);
   const changes: ReadonlyArray<readonly [Parameters<typeof clients.update>[1], RegExp]> = [
     [{ name: 'Trusted' }, /name: comes from what describes/],
@@ -532,7 +532,7 @@ for (const [title, features] of Object.entries(WITHOUT_DOCUMENTS))
   test(title, async (t) => {
     const storage = memoryStorage();
     const on = await startWithDocuments(t, {}, { storage });
-    const site = await serveApp(t);
+    const site = await serveDocument(t);
     const answer = await connect(on, site.id);
     const off = await startWithDocuments(
       t,
@@ -546,7 +546,7 @@ for (const [title, features] of Object.entries(WITHOUT_DOCUMENTS))
     t.is((await refresh(off, site.id, answer)).body.error, 'invalid_client');
     const url = new URL(requestOf(on, site.id).href.replace(on.origin, off.origin));
     t.regex((await new Browser().get(url)).text, /invalid_client/);
-    const other = await serveApp(t, {}, { path: '/other.json' });
+    const other = await serveDocument(t, {}, { path: '/other.json' });
     const unknown = new URL(requestOf(on, other.id).href.replace(on.origin, off.origin));
     t.regex((await new Browser().get(unknown)).text, /invalid_client/);
     t.is(other.connections(), 0);
@@ -554,7 +554,7 @@ for (const [title, features] of Object.entries(WITHOUT_DOCUMENTS))
 
 test('the token endpoint fetches nothing for strangers', async (t) => {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const ask = async (): Promise<unknown> =>
     (await platform.token({ grant_type: 'refresh_token', client_id: site.id, refresh_token: 'x' })).body
       .error;
@@ -568,7 +568,7 @@ test('the token endpoint fetches nothing for strangers', async (t) => {
 
 test('strangers cannot make the server fetch without end, and an app that one user has connected goes on', async (t) => {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   await connect(platform, site.id);
   let page: Page | undefined;
   for (let number = 0; number < 20; number += 1)
@@ -583,7 +583,7 @@ test('strangers cannot make the server fetch without end, and an app that one us
 test('an app whose first consent cannot store it is not authorized, and the consent can be given again', async (t) => {
   const { broken, storage } = breakable();
   const platform = await startWithDocuments(t, {}, { storage });
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const browser = new Browser();
   const consent = await askConsent(browser, requestOf(platform, site.id));
   broken.add('clients.insert');

@@ -14,7 +14,7 @@ import {
   connect,
   refresh,
   requestOf,
-  serveApp,
+  serveDocument,
   startWithDocuments,
 } from './documents.ts';
 import type { Site } from './documents.ts';
@@ -40,14 +40,14 @@ async function startConnected(
   t: ExecutionContext,
 ): Promise<{ platform: Platform; site: Site; answer: Awaited<ReturnType<typeof connect>> }> {
   const platform = await startWithDocuments(t);
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   return { platform, site, answer: await connect(platform, site.id) };
 }
 
 test.serial('a document is fetched again when it is no longer fresh, within limits', async (t) => {
   const fetches = async (headers: Record<string, string>, seconds: number): Promise<number> => {
     const platform = await startWithDocuments(t);
-    const site = await serveApp(t, {}, { headers });
+    const site = await serveDocument(t, {}, { headers });
     await open(platform, site);
     passTime(seconds);
     await open(platform, site);
@@ -63,7 +63,7 @@ test.serial('a document is fetched again when it is no longer fresh, within limi
 
 test.serial('a site that is down ends nothing for an app that is stored', async (t) => {
   const { answer, platform, site } = await startConnected(t);
-  const unknown = await serveApp(t);
+  const unknown = await serveDocument(t);
   for (const down of [500, 503, 302, 403, 429]) {
     passTime(STALE);
     site.answer = goneWith(down);
@@ -226,7 +226,7 @@ test.serial(
 test.serial('what an administrator changes while a document is applied stays', async (t) => {
   const { pause, storage } = pausable(memoryStorage());
   const platform = await startWithDocuments(t, {}, { storage });
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   await connect(platform, site.id);
   passTime(STALE);
   site.document = { ...site.document, client_name: 'Renamed agent' };

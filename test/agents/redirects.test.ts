@@ -1,6 +1,6 @@
 import test from '../harness/test.ts';
 
-import { serveApp } from './documents.ts';
+import { serveDocument } from './documents.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
 import { authorize, authorizeUrl } from '../harness/platform.ts';
@@ -77,7 +77,7 @@ function leadsToApp({ html, location }: Page): boolean {
 
 test('no mistake in a request, and no response mode, sends a browser to an app that nobody registered', async (t) => {
   const platform = await startOpen(t, { documents: { scopes: ['schools:read'] }, mounting: ON_LOOPBACK });
-  const { id } = await serveApp(t);
+  const { id } = await serveDocument(t);
   const dynamic = await appOf(platform, await registered(platform));
   const document = { ...dynamic, client: { ...dynamic.client, id } };
   const signedIn = new Browser();

@@ -8,14 +8,14 @@ import { like } from '../harness/like.ts';
 import { authorize, authorizeUrl, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
 import { send } from '../harness/requests.ts';
-import { serve } from '../harness/serve.ts';
+import { endWith, serve } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 import { shared } from '../harness/shared.ts';
 import { COMMON_AGENTS } from './common-agents.ts';
-import { AGENT, appOf, eventsOf, register, registered, startOpen, startShared } from './apps.ts';
+import { AGENT, appOf, eventsOf, register, registered, startOpen } from './apps.ts';
 
 const started = shared(async (stack) => {
-  const platform = await startShared(stack);
+  const platform = await startOpen(stack);
   return { platform };
 });
 
@@ -90,8 +90,7 @@ test('a registered app asks for consent, and its token has its scopes only', asy
 });
 
 test('the metadata names the endpoint, with the option only, and below the path of the issuer', async (t) => {
-  const off = await startPlatform();
-  t.teardown(async () => off[Symbol.asyncDispose]());
+  const off = endWith(t, await startPlatform());
   const url = '/.well-known/oauth-authorization-server';
   t.false('registration_endpoint' in (await send(off.url(url))).body!);
   // Falls through to the host.

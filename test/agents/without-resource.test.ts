@@ -3,7 +3,7 @@ import test from '../harness/test.ts';
 import { agents } from 'koa-gatehouse';
 import { decodeJwt } from 'jose';
 
-import { CALLBACK, documentOptions, serveApp } from './documents.ts';
+import { CALLBACK, documentOptions, serveDocument } from './documents.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
 import { authorize, startPlatform } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
@@ -85,7 +85,7 @@ test('one that requests no scope gets it by the scopes that it is registered for
 
 test('a client of a metadata document gets a token for the one API that has its scopes', async (t) => {
   const { platform } = await started();
-  const { id } = await serveApp(t);
+  const { id } = await serveDocument(t);
   for (const [scope, audience] of REQUESTS) t.is(await audienceOf(platform, id, scope), audience, scope);
 });
 

@@ -2,7 +2,7 @@ import { request as send } from 'node:http';
 import type { ClientRequest } from 'node:http';
 
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
+import type { Middleware } from 'koa';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import type { ApiAuth } from '../../lib/api/router.ts';
@@ -13,7 +13,7 @@ import { createConcurrencyLimit } from '../../lib/limits/concurrency-limit.ts';
 import type { ServerParts } from '../../lib/contracts/server-parts.ts';
 import { createPlatform, gate, ISSUER, scopes } from '../access/platform.ts';
 import type { Permission, Person, Platform } from '../access/platform.ts';
-import { serveApp } from '../harness/serve.ts';
+import { koaApp, serveApp } from '../harness/serve.ts';
 import { request } from '../harness/requests.ts';
 import type { ApiAnswer } from '../harness/requests.ts';
 
@@ -84,6 +84,11 @@ export function authOf(
 }
 
 export interface ServeOptions extends Omit<ApiRouterOptions<Permission, Person>, 'auth'> {
+  /** @default that of the platform */
+  readonly auth?: ApiAuth<Permission, Person>;
+  /** Middleware of the host in front of the API and behind it. */
+  readonly before?: readonly Middleware[];
+  readonly behind?: readonly Middleware[];
   readonly storage?: ServerParts['storage'];
   readonly platform?: Platform;
   /** Adds routes. */
@@ -96,13 +101,20 @@ export async function serveApi(
   given: ServeOptions | ServeOptions['extend'] = {},
 ): Promise<Api> {
   const options = typeof given === 'function' ? { extend: given } : given;
-  const { extend, storage, platform = createPlatform(), ...rest } = options;
-  const api = createApiRouter({ auth: authOf(platform, '', storage && { storage }), ...rest });
+  const {
+    before = [],
+    behind = [],
+    extend,
+    storage,
+    platform = createPlatform(),
+    auth = authOf(platform, '', storage && { storage }),
+    ...rest
+  } = options;
+  const api = createApiRouter({ auth, ...rest });
   extend?.(api, platform);
-  const app = new Koa();
   const errors: unknown[] = [];
+  const app = koaApp(...before, api.routes() as Middleware, ...behind);
   app.on('error', (error) => errors.push(error));
-  app.use(api.routes());
   const origin = await serveApp(t, app);
   const fields = { 'content-type': 'application/json' };
   const call: Api['call'] = async (path, token, init) => request(`${origin}/api/v1${path}`, token, init);

@@ -3,18 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 
 import test from '../harness/test.ts';
-import Koa from 'koa';
 import { z } from 'zod';
 
 import { indexActions } from '../../lib/api/actions/action-index.ts';
 import { defineAction } from '../../lib/api/actions/define-action.ts';
 import { answerIndependently } from '../../lib/api/bulk/items.ts';
-import { createApiRouter } from '../../lib/api/router.ts';
 import type { Principal } from '../../lib/contracts/index.ts';
 import { createPlatform, gate } from '../access/platform.ts';
-import { serveApp } from '../harness/serve.ts';
-import { request } from '../harness/requests.ts';
-import { authOf, serveApi } from './api.ts';
+import { serveApi } from './api.ts';
 import type { Api } from './api.ts';
 import { PLAIN, schoolActions } from './school-actions.ts';
 
@@ -239,21 +235,22 @@ test('as NDJSON, each result is sent when its item ends, and the last line has t
 });
 
 test('a stream leaves the host its listeners of the response', async (t) => {
-  const platform = createPlatform();
   const { create } = schoolActions();
-  const app = new Koa();
-  app.use(async ({ res }, next) => {
-    // As compression, a log and a trace do.
-    for (let count = 0; count < 3; count += 1) res.on('close', () => {});
-    await next();
+  const { call, platform } = await serveApi(t, {
+    actions: [create],
+    before: [
+      async ({ res }, next) => {
+        // As compression, a log and a trace do.
+        for (let count = 0; count < 3; count += 1) res.on('close', () => {});
+        await next();
+      },
+    ],
   });
-  app.use(createApiRouter({ auth: authOf(platform), actions: [create] }).routes());
-  const origin = await serveApp(t, app);
   const warnings: string[] = [];
   const warn = ({ message }: Error): number => warnings.push(message);
   process.on('warning', warn);
   t.teardown(() => process.off('warning', warn));
-  const { status, text } = await request(`${origin}/api/v1${CREATE}`, await platform.userToken(), {
+  const { status, text } = await call(CREATE, await platform.userToken(), {
     method: 'POST',
     headers: { accept: 'application/x-ndjson', 'content-type': 'application/json' },
     body: JSON.stringify({ items: [{ input: { name: 'Hill School' } }] }),

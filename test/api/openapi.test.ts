@@ -3,16 +3,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
 import { z } from 'zod';
 
 import { defineAction } from '../../lib/api/actions/define-action.ts';
-import { createApiRouter } from '../../lib/api/router.ts';
 import type { ApiRouterOptions } from '../../lib/api/router.ts';
 import { ActionError } from '../../lib/errors.ts';
 import { createPlatform, person } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
-import { serveApp } from '../harness/serve.ts';
 import { request } from '../harness/requests.ts';
 import type { ApiAnswer } from '../harness/requests.ts';
 import { authOf, serveApi } from './api.ts';
@@ -142,10 +139,9 @@ test('the URL is the public one, behind a proxy that removes a path and with a p
     [{ prefix: '/auth/v2' }, 'https://platform.example/auth/v2'],
   ] as const) {
     const options = { auth, openapi: { access: 'public' }, ...changes } as const;
-    const app = new Koa();
-    app.use(createApiRouter(options).routes());
+    const { origin } = await serveApi(t, options);
     const prefix = 'prefix' in options ? options.prefix : options.auth === auth ? '/auth/api/v1' : '/api/v1';
-    const { body } = await request(`${await serveApp(t, app)}${prefix}/openapi.json`);
+    const { body } = await request(`${origin}${prefix}/openapi.json`);
     t.deepEqual(body['servers'], [{ url }]);
   }
 });

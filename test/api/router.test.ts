@@ -1,5 +1,4 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
 import { Router } from 'koa-router';
 
 import { createApiRouter } from '../../lib/api/router.ts';
@@ -8,7 +7,6 @@ import type { Gate } from '../../lib/contracts/index.ts';
 import { ConfigError } from '../../lib/errors.ts';
 import { createPlatform } from '../access/platform.ts';
 import type { Permission, Person } from '../access/platform.ts';
-import { serveApp } from '../harness/serve.ts';
 import { request } from '../harness/requests.ts';
 import { like } from '../harness/like.ts';
 import { authOf, serveApi } from './api.ts';
@@ -69,25 +67,27 @@ test('a wrong method is 405 with Allow, OPTIONS lists the methods; both need a v
 });
 
 test('below the path of the API, middleware behind the router needs a token, and middleware in front of it does not', async (t) => {
-  const platform = createPlatform();
-  const app = new Koa();
-  app.use((ctx, next) => {
-    if (!ctx.path.startsWith('/api/v1/legacy')) return next();
-    ctx.body = 'with its own login';
-    return undefined;
+  const { origin, platform } = await serveApi(t, {
+    before: [
+      (ctx, next) => {
+        if (!ctx.path.startsWith('/api/v1/legacy')) return next();
+        ctx.body = 'with its own login';
+        return undefined;
+      },
+    ],
+    behind: [
+      (ctx) => {
+        const { user } = ctx.state as { user?: Person };
+        if (ctx.path === '/api/v1/health') ctx.body = { caller: user?.id };
+        if (ctx.path === '/api/v1/broken') throw new TypeError('an error of the host');
+        if (ctx.path === '/api/v10' || ctx.path === '/API/v1/health') ctx.status = 204;
+        if (ctx.path === '/api/v1/raw') {
+          ctx.respond = false;
+          setImmediate(() => ctx.res.end('of the host'));
+        }
+      },
+    ],
   });
-  app.use(createApiRouter({ auth: authOf(platform) }).routes());
-  app.use((ctx) => {
-    const { user } = ctx.state as { user?: Person };
-    if (ctx.path === '/api/v1/health') ctx.body = { caller: user?.id };
-    if (ctx.path === '/api/v1/broken') throw new TypeError('an error of the host');
-    if (ctx.path === '/api/v10' || ctx.path === '/API/v1/health') ctx.status = 204;
-    if (ctx.path === '/api/v1/raw') {
-      ctx.respond = false;
-      setImmediate(() => ctx.res.end('of the host'));
-    }
-  });
-  const origin = await serveApp(t, app);
   const token = await platform.userToken();
   t.is((await request(`${origin}/api/v1/legacy`)).text, 'with its own login');
   for (const path of ['/health', '/broken', '/raw']) {

@@ -1,8 +1,8 @@
-import type { ExecutionContext } from 'ava';
-
 import type { Browser, Page } from '../harness/browser.ts';
 import { startDeveloperPlatform } from './developers.ts';
 import type { DeveloperPlatform, Member } from './developers.ts';
+import { endWith } from '../harness/serve.ts';
+import type { Owner } from '../harness/serve.ts';
 
 /** Fields of an app with the authorization code grant. */
 export const REPORTS = {
@@ -33,11 +33,9 @@ export async function startArea(
   };
 }
 
-/** {@link startArea} until the end of a test. */
-export async function openArea(t: ExecutionContext, ...options: Parameters<typeof startArea>): Promise<Area> {
-  const area = await startArea(...options);
-  t.teardown(async () => area[Symbol.asyncDispose]());
-  return area;
+/** {@link startArea}, with an owner. */
+export async function openArea(owner: Owner, ...options: Parameters<typeof startArea>): Promise<Area> {
+  return endWith(owner, await startArea(...options));
 }
 
 /** The URL of the first link of a page whose tag goes on so, such as `[^"]+" rel="next"`. */

@@ -1,4 +1,3 @@
-import type { ExecutionContext } from 'ava';
 import type { Context } from 'koa';
 import { defineGate, developer } from 'koa-gatehouse';
 import type { AuthServerOptions, ClientFields, Developer, Gate, InteractionFlow, User } from 'koa-gatehouse';
@@ -10,6 +9,8 @@ import { Browser } from '../harness/browser.ts';
 import { people, signIn, startPlatform } from '../harness/platform.ts';
 import type { PlatformOptions } from '../harness/platform.ts';
 import type { Mounting, Platform, RegisteredApp } from '../harness/platform.ts';
+import { endWith } from '../harness/serve.ts';
+import type { Owner } from '../harness/serve.ts';
 
 type Permission = 'view_schools' | 'edit_schools' | 'close_schools' | 'manage_apps' | 'manage_all_apps';
 
@@ -109,14 +110,12 @@ export async function startDeveloperPlatform(
   };
 }
 
-/** {@link startDeveloperPlatform} until the end of a test. */
+/** {@link startDeveloperPlatform}, with an owner: what it returns can be destructured. */
 export async function openDeveloperPlatform(
-  t: ExecutionContext,
+  owner: Owner,
   ...options: Parameters<typeof startDeveloperPlatform>
 ): Promise<DeveloperPlatform> {
-  const platform = await startDeveloperPlatform(...options);
-  t.teardown(async () => platform[Symbol.asyncDispose]());
-  return platform;
+  return endWith(owner, await startDeveloperPlatform(...options));
 }
 
 /** The credentials of a user. */

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
 import { agents } from 'koa-gatehouse';
 
-import { serveApp } from '../agents/documents.ts';
+import { serveDocument } from '../agents/documents.ts';
 import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
 import { signIn } from '../harness/platform.ts';
@@ -30,7 +30,7 @@ const AGENTS = [
     title: 'an agent on the device, known by its metadata document',
     mode: NEW,
     make: async (t: ExecutionContext) => {
-      const { id } = await serveApp(t, { redirect_uris: ['http://127.0.0.1/callback'] });
+      const { id } = await serveDocument(t, { redirect_uris: ['http://127.0.0.1/callback'] });
       return new Agent(ON_DEVICE, { url: id });
     },
   },

@@ -1,6 +1,6 @@
 import test from '../harness/test.ts';
 
-import { serveApp, CALLBACK, documentOptions } from '../agents/documents.ts';
+import { serveDocument, CALLBACK, documentOptions } from '../agents/documents.ts';
 import { Browser } from '../harness/browser.ts';
 import { authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
 import { pkce } from '../harness/pkce.ts';
@@ -81,7 +81,7 @@ test('errors are posted too, of a user who denies and of a request without a pag
 
 test('an app that nobody registered is told of a denial', async (t) => {
   await using open = await startPlatform(documentOptions(), ON_LOOPBACK);
-  const { id } = await serveApp(t);
+  const { id } = await serveDocument(t);
   const asked = { client: { id }, redirectUri: CALLBACK };
   const browser = new Browser(open.reach);
   const { parameters } = pkce();

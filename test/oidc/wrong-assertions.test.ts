@@ -11,6 +11,7 @@ import { postForm } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { shared } from '../harness/shared.ts';
 import { times } from '../limits/platform.ts';
+import { endWith } from '../harness/serve.ts';
 
 const STRANGER = '192.0.2.1';
 const WINDOW = 300;
@@ -25,8 +26,10 @@ async function start(
   t: ExecutionContext,
   options: Parameters<typeof startPlatform>[0] = {},
 ): Promise<Platform> {
-  const node = await startPlatform({ ...options, clients: { privateKeyJwt: true } }, BEHIND_PROXY);
-  t.teardown(async () => node[Symbol.asyncDispose]());
+  const node = endWith(
+    t,
+    await startPlatform({ ...options, clients: { privateKeyJwt: true } }, BEHIND_PROXY),
+  );
   return node;
 }
 

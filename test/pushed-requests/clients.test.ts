@@ -3,7 +3,7 @@ import { openid, pushedRequests } from 'koa-gatehouse';
 import * as oauth from 'oauth4webapi';
 import * as openidClient from 'openid-client';
 
-import { CALLBACK, documentOptions, serveApp } from '../agents/documents.ts';
+import { CALLBACK, documentOptions, serveDocument } from '../agents/documents.ts';
 import { SERVERS } from '../clients/servers.ts';
 import { Browser } from '../harness/browser.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
@@ -98,7 +98,7 @@ test('oauth4webapi: pushes and gets tokens', async (t) => {
 });
 
 test('an app by metadata document pushes before anybody has stored it', async (t) => {
-  const site = await serveApp(t);
+  const site = await serveDocument(t);
   const options = documentOptions();
   const features = [...options.features!, pushedRequests({ required: true })];
   await using platform = await startPushPlatform({}, { ...options, features }, ON_LOOPBACK);

@@ -3,7 +3,7 @@ import { agents, defineAction, devices, personalTokens } from 'koa-gatehouse';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
 
-import { startDeveloperPlatform } from '../developer/developers.ts';
+import { openDeveloperPlatform } from '../developer/developers.ts';
 import type { DeveloperPlatform } from '../developer/developers.ts';
 
 const School = z.object({ name: z.string() });
@@ -22,7 +22,8 @@ const createSchool = defineAction({
 
 /** A server with all that strangers can reach: every endpoint, page and option, the API with a route of the host, and the endpoint for agents. */
 export async function startWholeServer(t: ExecutionContext): Promise<DeveloperPlatform> {
-  const platform = await startDeveloperPlatform(
+  return openDeveloperPlatform(
+    t,
     {
       // Throttling would refuse most of the requests.
       limits: { attempts: false },
@@ -57,6 +58,4 @@ export async function startWholeServer(t: ExecutionContext): Promise<DeveloperPl
       ],
     },
   );
-  t.teardown(async () => platform[Symbol.asyncDispose]());
-  return platform;
 }

@@ -1,7 +1,7 @@
 import test from '../harness/test.ts';
 import { agents } from 'koa-gatehouse';
 
-import { connect, serveApp, startWithDocuments } from '../agents/documents.ts';
+import { connect, serveDocument, startWithDocuments } from '../agents/documents.ts';
 import { assertionParameters, makeKeyPair } from '../harness/client-keys.ts';
 import { idJag, JWT_BEARER, lastReason, trusting } from './identity-provider.ts';
 
@@ -13,7 +13,7 @@ test('an app with a metadata document and keys, before and after somebody has au
   const platform = await startWithDocuments(t, {}, { clients: { privateKeyJwt: true }, features });
   const pair = await makeKeyPair();
   const members = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [pair.publicJwk] } };
-  const { id } = await serveApp(t, members);
+  const { id } = await serveDocument(t, members);
   const authentication = async () => assertionParameters(id, platform.origin, pair);
   const ask = async (sub: string) =>
     platform.token({

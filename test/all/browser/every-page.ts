@@ -13,7 +13,7 @@ import { z } from 'zod';
 
 import { makeKeyPair } from '../../harness/client-keys.ts';
 import { CALLBACK, connect, documentOptions, serveDocument } from '../../agents/documents.ts';
-import { gate, startDeveloperPlatform } from '../../developer/developers.ts';
+import { gate, openDeveloperPlatform } from '../../developer/developers.ts';
 import { beginOn } from '../../devices/device.ts';
 import type { DeveloperPlatform, Member } from '../../developer/developers.ts';
 import { authorizeUrl, runCodeFlow, signOut } from '../../harness/platform.ts';
@@ -84,9 +84,11 @@ const AGENT_SCOPES = 'schools:read schools:write schools:close';
 /** Starts a platform in both languages, with data for every page. */
 export async function startEveryPage(): Promise<EveryPage> {
   const storage = memoryStorage();
-  const site = await serveDocument({ client_name: LONG_NAME, redirect_uris: [CALLBACK, LOOPBACK] });
+  const stack = new AsyncDisposableStack();
+  const site = await serveDocument(stack, { client_name: LONG_NAME, redirect_uris: [CALLBACK, LOOPBACK] });
   const documents = documentOptions({ scopes: AGENT_SCOPES.split(' ') });
-  const platform = await startDeveloperPlatform(
+  const platform = await openDeveloperPlatform(
+    stack,
     {
       ...documents,
       storage,
@@ -378,10 +380,7 @@ export async function startEveryPage(): Promise<EveryPage> {
         },
       },
     },
-    async [Symbol.asyncDispose]() {
-      await platform[Symbol.asyncDispose]();
-      await site[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: async () => stack.disposeAsync(),
   };
 }
 

@@ -12,6 +12,7 @@ import { around } from '../../harness/storage.ts';
 import { RawConnection } from '../../harness/raw-connection.ts';
 import type { RawResponse } from '../../harness/raw-connection.ts';
 import { clientToken } from '../../harness/tokens.ts';
+import { endWith } from '../../harness/serve.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const BULK = '/api/v1/actions/school/count-schools-action/bulk';
@@ -42,8 +43,7 @@ async function startBulk(
   t: ExecutionContext,
   limits: NonNullable<AuthServerOptions['limits']>,
 ): Promise<{ platform: Platform; token: string }> {
-  const platform = await startPlatform({ limits }, WITH_ACTION);
-  t.teardown(async () => platform[Symbol.asyncDispose]());
+  const platform = endWith(t, await startPlatform({ limits }, WITH_ACTION));
   return { platform, token: await clientToken(platform, await platform.registerService(['view_schools'])) };
 }
 

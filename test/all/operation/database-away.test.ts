@@ -13,6 +13,7 @@ import type { Platform } from '../../harness/platform.ts';
 import { exchangeRefreshToken } from '../../harness/tokens.ts';
 import { callTool, createSchools, gate, startAgentServer } from '../../mcp/agents.ts';
 import type { AgentServer } from '../../mcp/agents.ts';
+import { endWith } from '../../harness/serve.ts';
 
 /** A platform whose users are in a database of the host, and which asks the user store for each request. */
 async function withUsersIn(
@@ -32,8 +33,7 @@ async function withUsersIn(
       return inMemory.verifyPassword(login, password);
     },
   };
-  const platform = await startPlatform({ users, tokens: { revocationLag: 1 } });
-  t.teardown(() => platform[Symbol.asyncDispose]());
+  const platform = endWith(t, await startPlatform({ users, tokens: { revocationLag: 1 } }));
   return platform;
 }
 

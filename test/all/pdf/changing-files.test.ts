@@ -20,6 +20,7 @@ import type { PdfInput } from 'koa-gatehouse/pdf';
 import { clientOf, errorOf } from './clients.ts';
 import { TREE, answer, faultServer, formOf, json } from './fault-server.ts';
 import type { FaultServer, Reply } from './fault-server.ts';
+import { endWith } from '../../harness/serve.ts';
 
 // More than the buffers between client and server hold, so that the file is still being read when it changes.
 const BYTES = Buffer.alloc(24_000_000, '%PDF-1.7 ');
@@ -48,7 +49,7 @@ async function sendChanging(
     },
     ...others,
   );
-  t.teardown(() => service[Symbol.asyncDispose]());
+  endWith(t, service);
   let begun = false;
   const sent = clientOf(service).extract(input, {
     onUploadProgress() {

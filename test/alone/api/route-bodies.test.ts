@@ -7,7 +7,6 @@ import { gzipSync } from 'node:zlib';
 import test from '../../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
-import Koa from 'koa';
 import type { Middleware } from 'koa';
 import { koaBody } from 'koa-body';
 import { Router } from 'koa-router';
@@ -18,12 +17,11 @@ import type { UploadedFile } from '../../../lib/api/route-bodies.ts';
 import { ConfigError } from '../../../lib/errors.ts';
 import { createPlatform } from '../../access/platform.ts';
 import type { Permission, Person } from '../../access/platform.ts';
-import { serveApp } from '../../harness/serve.ts';
 import { request } from '../../harness/requests.ts';
 import type { ApiAnswer } from '../../harness/requests.ts';
 import { like } from '../../harness/like.ts';
 import { SEED } from '../../harness/seed.ts';
-import { authOf } from '../../api/api.ts';
+import { authOf, serveApi } from '../../api/api.ts';
 import { schoolActions } from '../../api/school-actions.ts';
 
 process.env['TMPDIR'] = mkdtempSync(join(tmpdir(), 'route-bodies-'));
@@ -49,31 +47,31 @@ async function startHost(
   options: Omit<ApiRouterOptions<Permission, Person>, 'auth'> = {},
   front: readonly Middleware[] = [],
 ): Promise<Host> {
-  const platform = createPlatform();
-  const api = createApiRouter({ auth: authOf(platform), ...options });
-  api.all('/echo', async (ctx) => {
-    const { body, files = {}, rawBody } = ctx.request;
-    const found = await Promise.all(
-      Object.entries(files).map(async ([name, given]) => [
-        name,
-        await Promise.all([given].flat().map(async (one) => describe(one))),
-      ]),
-    );
-    ctx.body = { body, rawBody, files: Object.fromEntries(found), unread: !ctx.req.readableDidRead };
+  const { call, errors, origin, platform } = await serveApi(t, {
+    ...options,
+    before: front,
+    extend(api) {
+      api.all('/echo', async (ctx) => {
+        const { body, files = {}, rawBody } = ctx.request;
+        const found = await Promise.all(
+          Object.entries(files).map(async ([name, given]) => [
+            name,
+            await Promise.all([given].flat().map(async (one) => describe(one))),
+          ]),
+        );
+        ctx.body = { body, rawBody, files: Object.fromEntries(found), unread: !ctx.req.readableDidRead };
+      });
+      api.use(
+        '/nested',
+        new Router().post('/echo', (ctx) => (ctx.body = { body: ctx.request.body })).routes(),
+      );
+      api.post('/broken', () => {
+        throw new TypeError('an error of the host');
+      });
+    },
   });
-  api.use('/nested', new Router().post('/echo', (ctx) => (ctx.body = { body: ctx.request.body })).routes());
-  api.post('/broken', () => {
-    throw new TypeError('an error of the host');
-  });
-  const app = new Koa();
-  const errors: unknown[] = [];
-  app.on('error', (error) => errors.push(error));
-  for (const middleware of front) app.use(middleware);
-  app.use(api.routes());
-  const origin = await serveApp(t, app);
   const token = await platform.userToken();
-  const send: Send = async (init, path = '/echo') =>
-    request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
+  const send: Send = async (init, path = '/echo') => call(path, token, { method: 'POST', ...init });
   return { send, origin, token, log: platform.log, errors };
 }
 
@@ -365,19 +363,21 @@ const refuse: Middleware = (ctx) =>
 test.serial(
   'a route has limits of its own with parseBody(), and those of the API for the others',
   async (t) => {
-    const platform = createPlatform();
-    const auth = authOf(platform);
-    const api = createApiRouter({ auth, maxBodyBytes: 50, uploads: { maxBodyBytes: 1000, maxFiles: 1 } });
-    api.post('/default', answer);
-    api.post('/large', api.parseBody({ maxBodyBytes: 100, uploads: { maxFiles: 2 } }), answer);
-    api.use('/nested', new Router().post('/large', api.parseBody({ maxBodyBytes: 100 }), answer).routes());
-    api.post('/refused', refuse, api.parseBody(), answer);
-    const app = new Koa();
-    app.use(api.routes());
-    const origin = await serveApp(t, app);
+    const { call, platform } = await serveApi(t, {
+      maxBodyBytes: 50,
+      uploads: { maxBodyBytes: 1000, maxFiles: 1 },
+      extend(api) {
+        api.post('/default', answer);
+        api.post('/large', api.parseBody({ maxBodyBytes: 100, uploads: { maxFiles: 2 } }), answer);
+        api.use(
+          '/nested',
+          new Router().post('/large', api.parseBody({ maxBodyBytes: 100 }), answer).routes(),
+        );
+        api.post('/refused', refuse, api.parseBody(), answer);
+      },
+    });
     const token = await platform.userToken();
-    const send: Send = async (init, path = '/large') =>
-      request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
+    const send: Send = async (init, path = '/large') => call(path, token, { method: 'POST', ...init });
 
     const body = `"${'x'.repeat(90)}"`;
     for (const path of ['/large', '/nested/large'])
@@ -397,21 +397,20 @@ test.serial(
 );
 
 test.serial('middleware that a host adds in front of its routes comes before their parser', async (t) => {
-  const platform = createPlatform();
-  const api = createApiRouter({ auth: authOf(platform), maxBodyBytes: 10 });
-  api.use('/refused', refuse);
-  api.use('/parsed', koaBody());
-  api.use('/film', api.parseBody({ maxBodyBytes: 100 }));
-  api.all('/large', async (_ctx, next) => next());
-  const app = new Koa();
-  app.use(api.routes());
+  const { api, call, platform } = await serveApi(t, {
+    maxBodyBytes: 10,
+    extend(front) {
+      front.use('/refused', refuse);
+      front.use('/parsed', koaBody());
+      front.use('/film', front.parseBody({ maxBodyBytes: 100 }));
+      front.all('/large', async (_ctx, next) => next());
+    },
+  });
   for (const path of ['/refused', '/parsed', '/film', '/plain']) api.post(path, answer);
   api.post('/large', api.parseBody({ maxBodyBytes: 100 }), answer);
   api.post(['/one', '/two'], answer);
-  const origin = await serveApp(t, app);
   const token = await platform.userToken();
-  const send: Send = async (init, path = '') =>
-    request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
+  const send: Send = async (init, path = '') => call(path, token, { method: 'POST', ...init });
   t.like((await send(json('[1]'), '/refused')).body, { message: 'It is unread.' });
   for (const path of ['/parsed', '/film', '/large']) {
     const { body, status } = await send(json('["more than ten bytes"]'), path);
@@ -427,16 +426,15 @@ test.serial('middleware that a host adds in front of its routes comes before the
 });
 
 test.serial('parseBody() parses the body of its route where parseBodies is false', async (t) => {
-  const platform = createPlatform();
-  const api = createApiRouter({ auth: authOf(platform), parseBodies: false });
-  api.post('/own', answer);
-  api.post('/parsed', api.parseBody(), answer);
-  const app = new Koa();
-  app.use(api.routes());
-  const origin = await serveApp(t, app);
+  const { call, platform } = await serveApi(t, {
+    parseBodies: false,
+    extend(api) {
+      api.post('/own', answer);
+      api.post('/parsed', api.parseBody(), answer);
+    },
+  });
   const token = await platform.userToken();
-  const send: Send = async (init, path = '') =>
-    request(`${origin}/api/v1${path}`, token, { method: 'POST', ...init });
+  const send: Send = async (init, path = '') => call(path, token, { method: 'POST', ...init });
   t.deepEqual((await send(json('[1]'), '/own')).body, { unread: true });
   t.deepEqual((await send(json('[1]'), '/parsed')).body, { body: [1], unread: false });
 });

@@ -6,6 +6,7 @@ import { startPlatform } from '../../harness/platform.ts';
 import type { Mounting, Platform } from '../../harness/platform.ts';
 import { postJson } from '../../harness/requests.ts';
 import { RawConnection } from '../../harness/raw-connection.ts';
+import { endWith } from '../../harness/serve.ts';
 
 /** Records what is printed until the test ends. */
 function printed(t: ExecutionContext): string[] {
@@ -22,8 +23,7 @@ async function startWithoutLogger(
   t: ExecutionContext,
   mounting?: Mounting,
 ): Promise<{ platform: Platform; authorization: string }> {
-  const platform = await startPlatform({ logger: undefined }, mounting);
-  t.teardown(async () => platform[Symbol.asyncDispose]());
+  const platform = endWith(t, await startPlatform({ logger: undefined }, mounting));
   const { client } = await platform.registerService();
   return { platform, authorization: `Bearer ${await platform.auth.issueToken({ clientId: client.id })}` };
 }

@@ -10,6 +10,7 @@ import { loopbackNetwork, servePublic } from '../../harness/public-server.ts';
 import { until } from '../../harness/until.ts';
 import { confirm, receiver, signOut, startNode } from '../../openid/told-apps.ts';
 import type { Answer } from '../../openid/told-apps.ts';
+import { endWith } from '../../harness/serve.ts';
 
 const REGISTERED: Partial<Client> = { source: 'dynamic' };
 
@@ -18,8 +19,7 @@ async function start(t: ExecutionContext, storage: Storage, slow: Answer) {
   const { listener, ...apps } = receiver((path, response, count) =>
     (path.startsWith('/slow') ? slow : confirm)(path, response, count),
   );
-  const server = await servePublic(listener);
-  t.teardown(async () => server[Symbol.asyncDispose]());
+  const server = endWith(t, await servePublic(listener));
   const node = startNode(t, storage, loopbackNetwork());
   return {
     ...apps,
