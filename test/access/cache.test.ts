@@ -1,7 +1,6 @@
 import { decodeJwt } from 'jose';
 import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
 import { StorageError } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
@@ -22,16 +21,17 @@ async function start(
 ): Promise<{ platform: Platform; arrived: string[]; call: (token: string) => Promise<unknown> }> {
   const platform = createPlatform();
   const arrived: string[] = [];
-  const app = new Koa();
-  app.use(async (ctx, next) => {
-    arrived.push(ctx.get('authorization'));
-    await next();
-  });
-  app.use(platform.guard(options));
-  app.use((ctx) => {
-    ctx.body = { code: 'passed' };
-  });
-  const url = await serveApp(t, app);
+  const url = await serveApp(
+    t,
+    async (ctx, next) => {
+      arrived.push(ctx.get('authorization'));
+      await next();
+    },
+    platform.guard(options),
+    (ctx) => {
+      ctx.body = { code: 'passed' };
+    },
+  );
   return { platform, arrived, call: async (token) => (await request(url, token)).body['code'] };
 }
 

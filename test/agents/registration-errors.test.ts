@@ -3,10 +3,10 @@ import test from '../harness/test.ts';
 
 import { send } from '../harness/requests.ts';
 import { shared } from '../harness/shared.ts';
-import { AGENT, register, startShared } from './apps.ts';
+import { AGENT, register, startOpen } from './apps.ts';
 import { CALLBACK } from './documents.ts';
 
-const started = shared(async (stack) => ({ platform: await startShared(stack) }));
+const started = shared(async (stack) => ({ platform: await startOpen(stack) }));
 
 const PUBLIC = { token_endpoint_auth_method: 'none' };
 

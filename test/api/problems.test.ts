@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 
 import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
 import type { Context, Middleware } from 'koa';
 
 import {
@@ -16,7 +15,7 @@ import {
 import { problems, sendProblem } from '../../lib/http/problem.ts';
 import { createPlatform } from '../access/platform.ts';
 import type { Platform } from '../access/platform.ts';
-import { serveApp } from '../harness/serve.ts';
+import { koaApp, serveApp } from '../harness/serve.ts';
 import { request } from '../harness/requests.ts';
 import type { ApiAnswer } from '../harness/requests.ts';
 
@@ -26,14 +25,11 @@ async function answerOf(
   given: Middleware | Error | string | null,
 ): Promise<ApiAnswer & { log: Platform['log'] }> {
   const { logger, log } = createPlatform();
-  const app = new Koa();
-  app.silent = true;
-  app.use(problems({ logger }));
-  app.use((ctx, next) => {
+  const origin = await serveApp(t, problems({ logger }), (ctx, next) => {
     if (typeof given === 'function') return given(ctx, next);
     throw given;
   });
-  return { ...(await request(`${await serveApp(t, app)}/path?code=secret`)), log };
+  return { ...(await request(`${origin}/path?code=secret`)), log };
 }
 
 test('a problem has type, title, status, detail, code, message and extension members', async (t) => {
@@ -139,13 +135,11 @@ test('headers and body set by the handler are removed, headers set before the AP
 test('a response that has begun is left to Koa', async (t) => {
   const { logger, log } = createPlatform();
   const errors: unknown[] = [];
-  const app = new Koa();
-  app.on('error', (error) => errors.push(error));
-  app.use(problems({ logger }));
-  app.use((ctx) => {
+  const app = koaApp(problems({ logger }), (ctx) => {
     ctx.res.end('begun');
     throw new Error('failed after the header');
   });
+  app.on('error', (error) => errors.push(error));
   const response = await fetch(await serveApp(t, app));
   t.is(await response.text(), 'begun');
   t.is(errors.length, 1);

@@ -2,6 +2,7 @@ import '../access/assignments.test.ts';
 import '../access/cache.test.ts';
 import '../access/can.test.ts';
 import '../access/gate.test.ts';
+import '../access/guard-errors.test.ts';
 import '../access/guard.test.ts';
 import '../access/owned-clients.test.ts';
 import '../access/reauthentication.test.ts';

@@ -46,6 +46,7 @@ import '../openid/prompts.test.ts';
 import '../openid/replayed-requests.test.ts';
 import '../openid/scopes.test.ts';
 import '../openid/sign-in.test.ts';
+import '../openid/userinfo-errors.test.ts';
 import '../outbox/delivery-places.test.ts';
 import '../outbox/delivery-sender.test.ts';
 import '../outbox/end-reader.test.ts';

@@ -1,5 +1,5 @@
 import test from '../harness/test.ts';
-import { decodeJwt, SignJWT, generateKeyPair } from 'jose';
+import { decodeJwt } from 'jose';
 import type { JWK } from 'jose';
 
 import { Browser } from '../harness/browser.ts';
@@ -7,7 +7,7 @@ import { like } from '../harness/like.ts';
 import { authorizeUrl, people, runCodeFlow, signIn, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { asClient, clientToken, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
+import { asClient, exchangeRefreshToken, requestClientToken } from '../harness/tokens.ts';
 import { OPENID } from './options.ts';
 
 const MCP = 'https://platform.example/mcp';
@@ -181,7 +181,7 @@ test('email_verified is about the address that it comes with', async (t) => {
   }
 });
 
-test('userinfo is for access tokens with openid, and an ID token is for its app alone', async (t) => {
+test('userinfo takes access tokens with openid in the header or in the body, while the app has the scope and the user is there', async (t) => {
   await using platform = await startPlatform({
     ...OPTIONS,
     openid: { ...OPTIONS.openid, algorithm: 'RS256' },
@@ -212,38 +212,6 @@ test('userinfo is for access tokens with openid, and an ID token is for its app 
   const preflight = await userinfo(platform, '', { method: 'OPTIONS', headers: {} });
   t.is(preflight.status, 204);
   t.regex(preflight.headers.get('access-control-allow-headers')!, /authorization/i);
-
-  const ofApi = (await tokensFor(platform, app, 'schools:read')).access_token;
-  const own = await clientToken(platform, await platform.registerService(['view_schools']));
-  const { privateKey } = await generateKeyPair('RS256');
-  const claims = decodeJwt(tokens.access_token);
-  const forged = await new SignJWT(claims)
-    .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt' })
-    .sign(privateKey);
-  const rsa = (await keysOf(platform)).find(({ n }) => n !== undefined)!;
-  const confused = await new SignJWT(claims)
-    .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: rsa.kid! })
-    .sign(Buffer.from(JSON.stringify(rsa)));
-  const unsigned = `${Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url')}.${tokens.access_token.split('.')[1]}.`;
-  for (const wrong of [ofApi, own, tokens.id_token!, tokens.refresh_token, forged, confused, unsigned, 'x']) {
-    const answer = await userinfo(platform, wrong);
-    t.is(answer.status, 401);
-    t.is(answer.body['error'], 'invalid_token');
-    t.regex(answer.headers.get('www-authenticate')!, /^Bearer realm=".*", error="invalid_token"/);
-    t.is((await platform.api('/schools', wrong)).status, [ofApi, own].includes(wrong) ? 200 : 401);
-  }
-  t.like(await userinfo(platform, '', { headers: {} }), {
-    status: 401,
-    body: { error_description: 'an access token is required: send it as Authorization: Bearer' },
-  });
-  const inUrl = await fetch(platform.url(`/oauth/userinfo?access_token=${tokens.access_token}`));
-  t.is(inUrl.status, 400);
-  const twice = await userinfo(platform, tokens.access_token, {
-    ...post,
-    headers: { authorization: `Bearer ${tokens.access_token}` },
-  });
-  t.is(twice.status, 400);
-  t.is((await userinfo(platform, '', { method: 'DELETE', headers: {} })).status, 405);
 
   await platform.auth.clients.update(app.client.id, { scopes: ['schools:read'] });
   const taken = await userinfo(platform, tokens.access_token);

@@ -1,16 +1,15 @@
 import test from '../../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 
 import { CHROMIUM } from '../../harness/chromium-path.ts';
+import { launchChromium } from '../../harness/chromium.ts';
 
 const MISSING =
   'There is no Chromium. Install it with `sudo apt-get install chromium-headless-shell`, or say where it is with CHROMIUM=/path/to/chromium.';
 
 /** Background requests of Chromium, which would wait for a network. */
 const SWITCHES = [
-  '--no-sandbox',
   '--disable-gpu',
   '--disable-quic',
   '--no-first-run',
@@ -44,7 +43,7 @@ export function chromiumTest(): SerialTest {
   const serialTest = needsChromium();
   if (CHROMIUM === undefined) return serialTest;
   test.before('start Chromium', async () => {
-    browser = await chromium.launch({ args: SWITCHES, executablePath: CHROMIUM! });
+    browser = await launchChromium({ args: SWITCHES });
   });
   test.after.always('stop Chromium', async () => browser?.close());
   return serialTest;

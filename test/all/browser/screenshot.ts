@@ -3,10 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, matchesGlob, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 
-import { CHROMIUM } from '../../harness/chromium-path.ts';
+import { launchChromium } from '../../harness/chromium.ts';
 import { startEveryPage } from './every-page.ts';
 import type { EveryPage } from './every-page.ts';
 import { toIndexedPng } from './indexed-png.ts';
@@ -51,17 +50,11 @@ if (values.help || positionals.length === 0 || unknown.length > 0) {
   console.log(`${USAGE}\nThe pages are declared in test/all/browser/every-page.ts:\n\n${names.join(' ')}`);
   process.exitCode = values.help ? 0 : 2;
 } else {
-  await using browser = await launch();
+  await using browser = await launchChromium();
   await mkdir(FOLDER, { recursive: true });
   for (const who of Object.keys(everyPage.steps) as Who[])
     for (const name of Object.keys(everyPage.steps[who]))
       if (positionals.some((pattern) => matchesGlob(name, pattern))) await take(browser, who, name);
-}
-
-async function launch(): Promise<Browser> {
-  if (CHROMIUM === undefined)
-    throw new Error('Install Chromium, or say where it is with CHROMIUM=/path/to/chromium.');
-  return chromium.launch({ args: ['--no-sandbox', '--disable-gpu'], executablePath: CHROMIUM });
 }
 
 async function take(browser: Browser, who: Who, name: string): Promise<void> {

@@ -8,6 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { Browsers, NO_NETWORK } from '../../../lib/html-pdf/browser.ts';
 import { openPage, setContent } from '../../../lib/html-pdf/load.ts';
 import { readConverterSettings } from '../../../lib/html-pdf/options.ts';
+import { launchChromium } from '../../harness/chromium.ts';
 import { serve } from '../../harness/serve.ts';
 import { shared } from '../../harness/shared.ts';
 import { browserTest } from './browser-test.ts';
@@ -23,13 +24,8 @@ const sandbox = process.getuid?.() !== 0;
 const settings = isSkipped ? undefined! : readConverterSettings({ sandbox });
 
 /** A browser with these arguments instead of the converter's. */
-async function launch(
-  args: readonly string[] = [],
-  executablePath = settings.executablePath,
-): Promise<Browser> {
-  const { chromium } = await import('playwright-core');
-  return chromium.launch({ executablePath, chromiumSandbox: sandbox, args: [...args] });
-}
+const launch = async (args: readonly string[] = [], { executablePath } = settings): Promise<Browser> =>
+  launchChromium({ args, executablePath, sandbox });
 
 const started = shared(async (stack) => {
   const bare = isSkipped ? undefined! : await launch();
@@ -147,7 +143,7 @@ async function reach(browser: Browser): Promise<{ readonly isReached: boolean; r
 const installed = isSkipped ? [] : [settings.executablePath, '/usr/bin/chromium'].filter(existsSync);
 for (const executablePath of new Set(installed)) {
   inBrowser(`no page of ${executablePath} has a network`, async (t) => {
-    await using elsewhere = await launch([], executablePath);
+    await using elsewhere = await launch([], { ...settings, executablePath });
     t.deepEqual(await reach(elsewhere), { isReached: true, byUdp: true }, 'elsewhere it has');
     const browsers = new Browsers({ ...settings, executablePath });
     try {
