@@ -18,6 +18,7 @@ import type { PausableStorage } from '../harness/storage.ts';
 import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
 import { AGENT, appOf, eventsOf, manage, PUBLIC, register, registered, startOpen } from './apps.ts';
 import type { Registration } from './apps.ts';
+import { startTwo } from '../harness/cluster.ts';
 
 const DAY = 86_400;
 
@@ -34,15 +35,10 @@ type Options = Parameters<typeof startOpen>[1];
 async function startNodes(t: ExecutionContext, address: string, given: Options = {}): Promise<Nodes> {
   const { storage, pause } = pausable(await openStorage(t, address));
   const other = await openStorage(t, address);
-  const here = await startOpen(t, { ...given, storage, retention: { pruneInterval: 0 } });
-  const there = await startOpen(t, {
-    ...given,
-    storage: other,
-    issuer: here.origin,
-    users: here.users,
-    retention: { pruneInterval: 0 },
-  });
-  return { here, there, storage, pause };
+  const nodes = await startTwo([storage, other], async (node) =>
+    startOpen(t, { ...given, ...node, retention: { pruneInterval: 0 } }),
+  );
+  return { ...nodes, storage, pause };
 }
 
 /** A rule on top of the storage, whose SQL the contract of storages covers on each database. */

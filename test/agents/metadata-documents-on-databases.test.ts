@@ -10,6 +10,7 @@ import { like } from '../harness/like.ts';
 import type { Platform } from '../harness/platform.ts';
 import { around, pausable } from '../harness/storage.ts';
 import { askConsent, connect, refresh, requestOf, serveDocument, startWithDocuments } from './documents.ts';
+import { startTwo } from '../harness/cluster.ts';
 
 const BOB: [string, string] = ['bob@school.example', 'battery staple'];
 
@@ -30,18 +31,9 @@ async function startNodes(
       }
       return call();
     });
-  const here = await startWithDocuments(t, {}, { storage: await openNode(), tokens: { revocationLag: 1 } });
-  const there = await startWithDocuments(
-    t,
-    {},
-    {
-      storage: await openNode(),
-      tokens: { revocationLag: 1 },
-      issuer: here.origin,
-      users: here.users,
-    },
+  return startTwo([await openNode(), await openNode()], async (node) =>
+    startWithDocuments(t, {}, { ...node, tokens: { revocationLag: 1 } }),
   );
-  return { here, there };
 }
 
 test('an app with a document uses both nodes', async (t) => {

@@ -1,15 +1,14 @@
 import test from '../harness/test.ts';
 import { devices } from 'koa-gatehouse';
-import type { Interactions, UserStore } from 'koa-gatehouse';
+import type { Interactions } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { pages } from 'koa-gatehouse/interactions';
 
 import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import { Browser } from '../harness/browser.ts';
 import { people, signedIn } from '../harness/platform.ts';
-import type { Person, Platform, RegisteredApp } from '../harness/platform.ts';
+import type { Person, Platform } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
-import type { PausableStorage } from '../harness/storage.ts';
 import {
   answer,
   beginOn,
@@ -21,6 +20,9 @@ import {
   startDevicePlatform,
 } from './device.ts';
 import type { DeviceFlow } from '../../lib/features/devices/types.ts';
+import { startTwo } from '../harness/cluster.ts';
+import { endWith } from '../harness/serve.ts';
+import type { ExecutionContext } from 'ava';
 
 /** Pages of a host that approves devices for Ann without looking who is signed in. */
 const trusting =
@@ -95,43 +97,22 @@ test.serial('approve() refuses a user who is not the one who is logged in at the
   t.is((await answer(platform, browser, next)).heading, 'Your device is connected');
 });
 
-/** Two nodes on one database, at a host whose own login no row of the storage stands for. */
-interface Nodes extends AsyncDisposable {
-  readonly here: Platform;
-  readonly there: Platform;
-  readonly app: RegisteredApp;
-  readonly users: UserStore<Person> & { readonly all: Person[] };
-  /** Of the node `here`. */
-  readonly pause: PausableStorage['pause'];
-}
-
-async function startNodes(address: string): Promise<Nodes> {
+/** Two nodes on one database, at a host whose own login no row of the storage stands for. `pause` is of the node `here`. */
+async function startNodes(t: ExecutionContext, address: string) {
   const { pause, storage } = pausable(knexStorage(address));
   const users = people();
   const [ann] = users.all;
   const given = { limits: { attempts: false }, users, login: { currentUser: () => ann } } as const;
-  const here = await startDevicePlatform({ storage, ...given });
-  const there = await startDevicePlatform({
-    storage: knexStorage(address),
-    issuer: here.origin,
-    ...given,
-  });
-  return {
-    here,
-    there,
-    users,
-    pause,
-    app: await registerDevice(here),
-    async [Symbol.asyncDispose]() {
-      await Promise.all([here, there].map(async (node) => node[Symbol.asyncDispose]()));
-    },
-  };
+  const nodes = await startTwo([storage, knexStorage(address)], async (node) =>
+    endWith(t, await startDevicePlatform({ ...node, ...given })),
+  );
+  return { ...nodes, users, pause, app: await registerDevice(nodes.here) };
 }
 
 onEachDatabaseInSeries(
   'a user who is ended between the check of the login and the grant has authorized nothing',
   async (t, _, address) => {
-    await using nodes = await startNodes(address);
+    const nodes = await startNodes(t, address);
     const { app, here, pause, there } = nodes;
     for (const step of ['consents.add', 'deviceCodes.approve']) {
       const { device_code: code, user_code: userCode } = await beginOn(here, app);
@@ -159,7 +140,7 @@ onEachDatabaseInSeries(
 onEachDatabaseInSeries(
   'a user who is removed while the login is checked authorizes nothing',
   async (t, _, address) => {
-    await using nodes = await startNodes(address);
+    const nodes = await startNodes(t, address);
     const { app, here, pause, there, users } = nodes;
     const { device_code: code, user_code: userCode } = await beginOn(here, app);
     const browser = new Browser();

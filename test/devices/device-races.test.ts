@@ -5,9 +5,8 @@ import { onEachDatabaseInSeries } from '../adapters/databases.ts';
 import type { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { signedIn, signOut } from '../harness/platform.ts';
-import type { Platform, RegisteredApp } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
 import { pausable } from '../harness/storage.ts';
-import type { PausableStorage } from '../harness/storage.ts';
 import {
   answer,
   beginOn,
@@ -18,31 +17,21 @@ import {
   registerDevice,
   startDevicePlatform,
 } from './device.ts';
+import { startTwo } from '../harness/cluster.ts';
+import { endWith } from '../harness/serve.ts';
+import type { ExecutionContext } from 'ava';
 
 const POLLS = 40;
 
-/** Two nodes on one database. */
-interface Nodes extends AsyncDisposable {
-  readonly here: Platform;
-  readonly there: Platform;
-  /** Of the node `here`. */
-  readonly pause: PausableStorage['pause'];
-}
+type Nodes = Awaited<ReturnType<typeof startNodes>>;
 
-async function startNodes(address: string): Promise<Nodes> {
+/** Two nodes on one database. `pause` is of the node `here`. */
+async function startNodes(t: ExecutionContext, address: string) {
   const { pause, storage } = pausable(knexStorage(address));
-  const given = { limits: { attempts: false } } as const;
-  const here = await startDevicePlatform({ storage, ...given });
-  const { origin: issuer, users } = here;
-  const there = await startDevicePlatform({ storage: knexStorage(address), issuer, users, ...given });
-  return {
-    here,
-    there,
-    pause,
-    async [Symbol.asyncDispose]() {
-      await Promise.all([here, there].map(async (node) => node[Symbol.asyncDispose]()));
-    },
-  };
+  const nodes = await startTwo([storage, knexStorage(address)], async (node) =>
+    endWith(t, await startDevicePlatform({ limits: { attempts: false }, ...node })),
+  );
+  return { ...nodes, pause };
 }
 
 /** A device begins, and its user connects it on the node `here`, which waits where it would store the answer. */
@@ -59,7 +48,7 @@ async function pauseApproval({ here, pause }: Nodes, app: RegisteredApp) {
 onEachDatabaseInSeries(
   'a device begins on one node, is approved on the other and polls both',
   async (t, database, address) => {
-    await using nodes = await startNodes(address);
+    const nodes = await startNodes(t, address);
     const { here, there } = nodes;
     const app = await registerDevice(here);
     const { device_code: code, user_code: userCode } = await beginOn(here, app, { scope: 'schools:read' });
@@ -96,7 +85,7 @@ async function pollAll(
 onEachDatabaseInSeries(
   'of an approval and a refusal at once on two nodes one counts',
   async (t, _, address) => {
-    await using nodes = await startNodes(address);
+    const nodes = await startNodes(t, address);
     const { here, there } = nodes;
     const app = await registerDevice(here);
     const ann = await signedIn(here);
@@ -153,7 +142,7 @@ const ENDS: readonly (readonly [
 onEachDatabaseInSeries(
   'what ends a device ends an approval that it has not fetched, and wins against one under way',
   async (t, _, address) => {
-    await using nodes = await startNodes(address);
+    const nodes = await startNodes(t, address);
     const { here, there } = nodes;
     for (const [name, end, error] of ENDS) {
       const app = await registerDevice(here);
@@ -185,7 +174,7 @@ onEachDatabaseInSeries(
 onEachDatabaseInSeries(
   'a logout wins against an approval under way, and a request from before auth.revoke({ clientId }) cannot be approved',
   async (t, _, address) => {
-    await using nodes = await startNodes(address);
+    const nodes = await startNodes(t, address);
     const { here, there } = nodes;
     const app = await registerDevice(here);
     const { approving, browser, code, resume, userCode } = await pauseApproval(nodes, app);

@@ -2,23 +2,14 @@ import test from '../harness/test.ts';
 
 import { createHost } from '../../examples/embed.ts';
 import { Browser } from '../harness/browser.ts';
-import { authorizeUrl, platformOf } from '../harness/platform.ts';
-import type { RunningServer } from '../harness/platform.ts';
+import { authorizeUrl, serveHost } from '../harness/platform.ts';
 import { postForm, postJson } from '../harness/requests.ts';
-import { listenerOf, serve } from '../harness/serve.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 import { shared } from '../harness/shared.ts';
 
 const started = shared(async (stack) => {
-  let platform!: RunningServer;
-  const host = stack.use(
-    await serve(async (origin) => {
-      const { app, auth } = await createHost(origin);
-      platform = platformOf(auth as never, { origin, path: '' });
-      return listenerOf(app);
-    }),
-  );
-  return { host, platform };
+  const platform = await serveHost(stack, createHost);
+  return { platform };
 });
 
 test('users log in once, on the host’s page, and the client calls the API for them', async (t) => {
@@ -37,7 +28,7 @@ test('users log in once, on the host’s page, and the client calls the API for 
 });
 
 test("the host's routes, 404 and error handler are unchanged", async (t) => {
-  const { host } = await started();
+  const { platform: host } = await started();
   t.is(await (await fetch(`${host.origin}/oauth/custom`)).text(), 'A route of the host, below /oauth.');
   t.is((await fetch(`${host.origin}/nowhere`)).status, 404);
   const broken = await postJson(`${host.origin}/login`, '{');
@@ -46,7 +37,7 @@ test("the host's routes, 404 and error handler are unchanged", async (t) => {
 });
 
 test('the host’s login page redirects to its own origin only', async (t) => {
-  const { host } = await started();
+  const { platform: host } = await started();
   for (const target of [
     'https://evil.example/',
     '//evil.example',

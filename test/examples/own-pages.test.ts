@@ -3,23 +3,13 @@ import test from '../harness/test.ts';
 import { createSchool } from '../../examples/own-pages.ts';
 import { Browser } from '../harness/browser.ts';
 import type { Page } from '../harness/browser.ts';
-import { authorizeUrl, platformOf } from '../harness/platform.ts';
-import type { RunningServer, RegisteredApp } from '../harness/platform.ts';
-import { listenerOf, serve } from '../harness/serve.ts';
+import { authorizeUrl, serveHost } from '../harness/platform.ts';
+import type { RegisteredApp } from '../harness/platform.ts';
 import { shared } from '../harness/shared.ts';
 import { exchangeCode } from '../harness/tokens.ts';
 
 const started = shared(async (stack) => {
-  let platform!: RunningServer;
-  stack.use(
-    await serve(async (origin) => {
-      const { app, auth } = await createSchool(origin);
-      platform = platformOf(auth as never, { origin, path: '' });
-      app.silent = true;
-      return listenerOf(app);
-    }),
-  );
-  return { platform };
+  return { platform: await serveHost(stack, createSchool) };
 });
 
 async function begin(

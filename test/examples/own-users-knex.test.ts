@@ -6,8 +6,8 @@ import { addPerson, createPeopleTable, createSchool, knexUsers } from '../../exa
 import { Browser } from '../harness/browser.ts';
 import { like } from '../harness/like.ts';
 import { send } from '../harness/requests.ts';
-import { listenerOf, serve } from '../harness/serve.ts';
 import { shared } from '../harness/shared.ts';
+import { serveHost } from '../harness/platform.ts';
 
 const database = knex({
   client: 'better-sqlite3',
@@ -40,15 +40,10 @@ test('users are found in the table', async (t) => {
 
 test("a user signs in, and the token has the permissions of the user's role", async (t) => {
   const { id } = await started();
-  let auth!: Awaited<ReturnType<typeof createSchool>>['auth'];
-  await using school = await serve(async (origin) => {
-    const made = await createSchool(origin, database);
-    ({ auth } = made);
-    return listenerOf(made.app);
-  });
+  const { auth, origin } = await serveHost(t, async (own) => createSchool(own, database));
   t.teardown(async () => auth.close());
   const browser = new Browser();
-  const login = await browser.open(`${school.origin}/account/apps`);
+  const login = await browser.open(`${origin}/account/apps`);
   const apps = await browser.follow(
     await browser.submit(login, 'Sign in', { login: ann.email, password: ann.password }),
   );
@@ -56,6 +51,6 @@ test("a user signs in, and the token has the permissions of the user's role", as
 
   const token = await issueToken(auth, { user: { id } });
   const headers = { authorization: `Bearer ${token}` };
-  const identity = await send(`${school.origin}/api/v1/identity`, { headers });
+  const identity = await send(`${origin}/api/v1/identity`, { headers });
   like(t, identity.body, { data: { name: 'Ann', roles: ['teacher'], permissions: ['view_schools'] } });
 });

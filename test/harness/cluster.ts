@@ -1,9 +1,10 @@
 import type { ExecutionContext } from 'ava';
+import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { Browser } from './browser.ts';
 import { startPlatform } from './platform.ts';
-import type { Mounting, Platform } from './platform.ts';
+import type { Mounting, Platform, PlatformOptions } from './platform.ts';
 
 /** The issuer of all nodes. Nothing listens at its port: requests go to the node that a test chooses. */
 const ISSUER = 'http://localhost:1';
@@ -60,4 +61,19 @@ export class BrowserOfCluster extends Browser {
     this.#node = node;
     return this;
   }
+}
+
+/**
+ * Two nodes of one issuer with the same users, each at its own origin.
+ *
+ * @param storages - of `here` and of `there`, such as one that can be paused and another on the same database
+ * @param start - starts a node with these options, and gives it an owner
+ */
+export async function startTwo<Node extends Platform>(
+  [one, other]: readonly [Storage, Storage],
+  start: (given: Pick<PlatformOptions, 'issuer' | 'storage' | 'users'>) => Promise<Node>,
+): Promise<{ readonly here: Node; readonly there: Node }> {
+  const here = await start({ storage: one });
+  const there = await start({ storage: other, issuer: here.origin, users: here.users });
+  return { here, there };
 }

@@ -18,7 +18,8 @@ import type { RequestListener } from 'node:http';
 
 import { listen } from '../../lib/testing/test-server.ts';
 import { Browser } from './browser.ts';
-import { koaApp, listenerOf } from './serve.ts';
+import { endWith, koaApp, listenerOf, serve } from './serve.ts';
+import type { Owner } from './serve.ts';
 import type { Page } from './browser.ts';
 import { exchangeCode } from './tokens.ts';
 
@@ -332,6 +333,23 @@ export function platformOf(
       };
     },
   };
+}
+
+/** Serves an app that makes its server itself, such as an example, without an end of that server. */
+export async function serveHost(
+  owner: Owner,
+  make: (origin: string) => Promise<{ readonly app: Koa; readonly auth: object }>,
+): Promise<RunningServer> {
+  let auth!: object;
+  const { origin } = endWith(
+    owner,
+    await serve(async (own) => {
+      const made = await make(own);
+      ({ auth } = made);
+      return listenerOf(Object.assign(made.app, { silent: true }));
+    }),
+  );
+  return platformOf(auth as Platform['auth'], { origin, path: '' });
 }
 
 /** What an authorization request says of an app. */

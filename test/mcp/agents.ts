@@ -3,18 +3,16 @@ import type { RequestListener } from 'node:http';
 import type { ExecutionContext } from 'ava';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { VersionNegotiationMode } from '@modelcontextprotocol/client';
-import Koa from 'koa';
-import { ActionError, createApiRouter, createAuthServer, defineAction, defineGate } from 'koa-gatehouse';
+import { ActionError, createAuthServer, defineAction, defineGate } from 'koa-gatehouse';
 import type { Action, AuthServer, AuthServerOptions, Gate, Storage, User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
-import { pages } from 'koa-gatehouse/interactions';
 import { z } from 'zod';
 
-import { recordingLogger } from '../harness/platform.ts';
+import { recordingLogger, startPlatform } from '../harness/platform.ts';
 import { postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
-import { listenerOf, serve } from '../harness/serve.ts';
+import { endWith } from '../harness/serve.ts';
 
 export type Permission = 'view_schools' | 'edit_schools' | 'close_schools' | 'manage_schools';
 
@@ -183,16 +181,6 @@ export type AgentApp = (parts: {
   readonly given: EndpointOptions;
 }) => Promise<RequestListener>;
 
-const koaApp: AgentApp = async ({ auth, actions, given }) => {
-  const app = new Koa();
-  app.silent = true;
-  app.use(auth.middleware());
-  app.use(await createMcpEndpoint({ auth, actions, ...given }));
-  const { limits = {} } = given;
-  app.use(createApiRouter({ auth, actions, limits }).routes());
-  return listenerOf(app);
-};
-
 /** Starts a server with an API and its tools until the test ends. */
 export async function startAgentServer(
   t: ExecutionContext,
@@ -200,7 +188,7 @@ export async function startAgentServer(
     schools = createSchools(),
     storage = memoryStorage(),
     options = {},
-    app = koaApp,
+    app,
     create = createAuthServer,
     ...given
   }: {
@@ -212,41 +200,47 @@ export async function startAgentServer(
   } & EndpointOptions = {},
 ): Promise<AgentServer> {
   const person: Person = { id: 'ann', name: 'Ann', email: 'ann@school.example', permissions: ALL };
-  const logger = recordingLogger();
-  let auth!: AgentServer['auth'];
-  const served = await serve(async (origin) => {
-    await storage.migrate();
-    auth = await create({
-      issuer: origin,
-      users: {
-        verifyPassword: async (_login, password) => (password === 'correct horse' ? person : undefined),
-        find: async (id) => (id === person.id ? person : undefined),
-        permissions: async (user) => user.permissions,
+  const { actions } = schools;
+  let url = '';
+  const server = {
+    users: {
+      verifyPassword: async (_login: string, password: string) =>
+        password === 'correct horse' ? person : undefined,
+      find: async (id: string) => (id === person.id ? person : undefined),
+      permissions: async (user: Person) => user.permissions,
+    },
+    storage,
+    gate,
+    scopes: SCOPES,
+    get resources() {
+      return { [url]: { name: 'Schools for agents', scopes: SCOPES } };
+    },
+  };
+  const { auth, logger, origin } = endWith(
+    t,
+    // The gate and the users of the harness are others.
+    await startPlatform(Object.assign(server, options) as never, {
+      create,
+      inFront(made) {
+        url = `${made}${given.path ?? '/mcp'}`;
+        return made;
       },
-      storage,
-      interactions: pages(),
-      gate,
-      scopes: SCOPES,
-      resources: { [`${origin}${given.path ?? '/mcp'}`]: { name: 'Schools for agents', scopes: SCOPES } },
-      logger,
-      ...options,
-    });
-    return app({ auth, actions: schools.actions, given });
-  });
-  t.teardown(async () => {
-    await served[Symbol.asyncDispose]();
-    await auth.close();
-  });
+      api: { actions, limits: given.limits ?? {} } as never,
+      behind: async (parts) => [
+        await createMcpEndpoint({ auth: parts.auth as unknown as AgentServer['auth'], actions, ...given }),
+      ],
+      ...(app && { app: async (parts) => app({ auth: parts.auth as never, actions, given }) }),
+    }),
+  );
   const { client } = await auth.clients.create({
     name: 'Agent',
     grantType: 'authorization_code',
     redirectUris: ['https://agent.example/callback'],
   });
-  const url = `${served.origin}${given.path ?? '/mcp'}`;
   return {
-    origin: served.origin,
+    origin,
     url,
-    auth,
+    auth: auth as unknown as AgentServer['auth'],
     person,
     schools,
     logger,

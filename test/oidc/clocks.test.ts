@@ -10,6 +10,8 @@ import { authorize, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { exchangeCode, exchangeRefreshToken } from '../harness/tokens.ts';
+import { startTwo } from '../harness/cluster.ts';
+import { endWith } from '../harness/serve.ts';
 
 // In seconds, the difference between the clocks of two nodes.
 const DIFFERENCE = 90;
@@ -26,16 +28,9 @@ interface TwoNodes {
 
 async function twoNodes(t: ExecutionContext, { client }: TestDatabase, address: string): Promise<TwoNodes> {
   const database = openHost(t, client, address, SOLE);
-  const here = await startPlatform({ storage: knexStorage(address) });
-  const there = await startPlatform({
-    storage: knexStorage(address),
-    issuer: here.origin,
-    users: here.users,
-  });
-  t.teardown(async () => {
-    await here[Symbol.asyncDispose]();
-    await there[Symbol.asyncDispose]();
-  });
+  const { here, there } = await startTwo([knexStorage(address), knexStorage(address)], async (node) =>
+    endWith(t, await startPlatform(node)),
+  );
   return { here, there, app: await here.registerApp({ firstParty: true }), database };
 }
 

@@ -5,6 +5,9 @@ import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { BOTH_SCOPES, runCodeFlow, startPlatform } from '../harness/platform.ts';
 import type { AppParts, Person, Platform, RegisteredApp, TokenAnswer } from '../harness/platform.ts';
 import type { Middleware } from 'koa';
+import { startTwo } from '../harness/cluster.ts';
+import { endWith } from '../harness/serve.ts';
+import type { Owner } from '../harness/serve.ts';
 
 /** Two APIs besides the default. Both have a scope `read`, which means something else at each of them. */
 export const DOCUMENTS = 'https://documents.example/v1';
@@ -56,25 +59,12 @@ export async function startApis(given: Options = {}): Promise<Platform> {
 
 /** Two nodes of one server, as {@link startApis} starts them. */
 export async function startNodes(
+  owner: Owner,
   storage: Storage = memoryStorage(),
   other = storage,
   options: Parameters<typeof startApis>[0] = {},
-): Promise<Nodes> {
-  const here = await startApis({ ...options, storage });
-  const there = await startApis({ ...options, storage: other, issuer: here.origin, users: here.users });
-  return {
-    here,
-    there,
-    async [Symbol.asyncDispose]() {
-      await there[Symbol.asyncDispose]();
-      await here[Symbol.asyncDispose]();
-    },
-  };
-}
-
-interface Nodes extends AsyncDisposable {
-  readonly here: Platform;
-  readonly there: Platform;
+): ReturnType<typeof startTwo<Platform>> {
+  return startTwo([storage, other], async (node) => endWith(owner, await startApis({ ...options, ...node })));
 }
 
 /** Authorizes an app for an API and redeems the code. */

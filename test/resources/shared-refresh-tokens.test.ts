@@ -16,7 +16,7 @@ const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
 const MINUTE = 60;
 
 const started = shared(async (stack) => {
-  const nodes = stack.use(await startNodes());
+  const nodes = await startNodes(stack);
   const { here, there } = nodes;
   return { here, there };
 });
@@ -68,7 +68,7 @@ test('each spent refresh token leads to the current one, on every node', async (
 onEachDatabase(
   'spent refresh tokens of which two nodes find the current one while it is rotated lead to one family',
   async (t, _, address) => {
-    await using onDatabase = await startNodes(knexStorage(address), knexStorage(address));
+    const onDatabase = await startNodes(t, knexStorage(address), knexStorage(address));
     const { here: one, there: other } = onDatabase;
     const agent = await registerAgent(one);
     const tokens = [...(await rotate(one, agent, { ...FOR_DOCUMENTS, times: 3 }))];
@@ -128,7 +128,7 @@ onEachDatabase(
   'a thief who refreshes until the agent’s own token is too old to be followed is noticed, and has nothing',
   async (t, _, address) => {
     const options = { limits: { refreshes: 0 } };
-    await using onDatabase = await startNodes(knexStorage(address), knexStorage(address), options);
+    const onDatabase = await startNodes(t, knexStorage(address), knexStorage(address), options);
     const { here: thief, there: agent } = onDatabase;
     const app = await registerAgent(thief);
     const stolen = await rotate(thief, app, { ...FOR_DOCUMENTS, times: 256 });

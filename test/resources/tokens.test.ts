@@ -18,7 +18,7 @@ const FOR_DOCUMENTS = { resource: DOCUMENTS, scope: 'read' };
 
 const storage = memoryStorage();
 const started = shared(async (stack) => {
-  const nodes = stack.use(await startNodes(storage));
+  const nodes = await startNodes(stack, storage);
   const { here, there } = nodes;
   const service = await here.registerService(['view_schools']);
   return { here, there, service };

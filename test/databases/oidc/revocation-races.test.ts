@@ -11,6 +11,8 @@ import { pausable } from '../../harness/storage.ts';
 import type { PausableStorage } from '../../harness/storage.ts';
 import { asClient, requestClientToken } from '../../harness/tokens.ts';
 import { hashCredential } from '../../../lib/keys/hash.ts';
+import { startTwo } from '../../harness/cluster.ts';
+import { endWith } from '../../harness/serve.ts';
 
 const ANN = { login: 'ann@school.example', password: 'correct horse' };
 const ROUNDS = 5;
@@ -30,14 +32,9 @@ interface Nodes {
 function onTwoNodes(title: string, run: (nodes: Nodes) => Promise<void>): void {
   onEachDatabaseInSeries(title, async (t, _database, address) => {
     const { storage, pause } = pausable(knexStorage(address));
-    await using here = await startPlatform({ storage, tokens: { revocationLag: 1 } });
-    const elsewhere = {
-      storage: knexStorage(address),
-      issuer: here.origin,
-      users: here.users,
-      tokens: { revocationLag: 1 },
-    };
-    await using there = await startPlatform(elsewhere);
+    const { here, there } = await startTwo([storage, knexStorage(address)], async (node) =>
+      endWith(t, await startPlatform({ ...node, tokens: { revocationLag: 1 } })),
+    );
     const app = await here.registerApp({ firstParty: true });
     const toThere = (url: URL): URL =>
       url.origin === here.origin ? new URL(url.pathname + url.search, there.origin) : url;
