@@ -2,7 +2,6 @@ import { inspect } from 'node:util';
 
 import test from './harness/test.ts';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
-import Koa from 'koa';
 import {
   ConfigError,
   createAdministration,
@@ -23,9 +22,10 @@ import { openHost, openNodes } from './adapters/host-knex.ts';
 import { clusterOn } from './harness/cluster.ts';
 import { runCodeFlow, gate, people, recordingLogger, startPlatform } from './harness/platform.ts';
 import { postJson, send } from './harness/requests.ts';
-import { listenerOf, serve } from './harness/serve.ts';
+import { koaApp, listenerOf, serve } from './harness/serve.ts';
 import { clientToken, exchangeRefreshToken, requestClientToken } from './harness/tokens.ts';
 import { MigrationsPendingError } from '../lib/errors.ts';
+import type { Middleware } from 'koa';
 
 type Given = AuthServerOptions;
 type Refused = [option: string, remedy: string | RegExp, values: readonly unknown[]];
@@ -410,9 +410,7 @@ test("issuer, users and storage are enough: pages named after the issuer's host,
   let auth!: AuthServer<Gate<never, never>>;
   await using served = await serve(async (issuer) => {
     auth = await createAuthServer({ issuer, users: people(), storage: memoryStorage() });
-    const app = new Koa();
-    app.use(auth.middleware()).use(createApiRouter({ auth }).routes());
-    return listenerOf(app);
+    return listenerOf(koaApp(auth.middleware(), createApiRouter({ auth }).routes() as Middleware));
   });
   const login = await send(new URL('/oauth/login', served.origin));
   t.is(login.status, 200);

@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http';
 
+import type { ExecutionContext } from 'ava';
 import { agents } from 'koa-gatehouse';
 import type { AuthServerOptions } from 'koa-gatehouse';
 import { pages } from 'koa-gatehouse/interactions';
@@ -61,15 +62,17 @@ export function documentOptions(
   };
 }
 
-/** Starts a platform that such apps can connect to. */
+/** Starts a platform that such apps can connect to, until the test ends. */
 export async function startWithDocuments(
-  owner: Owner,
+  t: ExecutionContext,
   policy: ClientIdMetadata = {},
   options: Options = {},
   mounting?: Mounting,
 ): Promise<Platform> {
   const documents = documentOptions(policy);
-  return endWith(owner, await startPlatform({ ...documents, ...options }, { ...mounting, ...ON_LOOPBACK }));
+  const platform = await startPlatform({ ...documents, ...options }, { ...mounting, ...ON_LOOPBACK });
+  t.teardown(async () => platform[Symbol.asyncDispose]());
+  return platform;
 }
 
 /** In an app that takes the address of a request from `X-Forwarded-For`. */

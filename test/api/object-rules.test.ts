@@ -1,7 +1,6 @@
 /** Permissions with a rule: what routes, actions and tools do with the object that the rule decides about. */
 import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
-import Koa from 'koa';
 import {
   ActionError,
   ConfigError,
@@ -22,6 +21,8 @@ import { sqlite } from '../adapters/databases.ts';
 import { send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { callTool } from '../mcp/agents.ts';
+import { koaApp } from '../harness/serve.ts';
+import type { Middleware } from 'koa';
 
 interface School {
   readonly id: string;
@@ -122,10 +123,11 @@ async function start(t: ExecutionContext): Promise<Schools> {
           ctx.body = { data: ctx.state.object };
         },
       );
-      const app = new Koa();
-      app.silent = true;
-      app.use(auth.middleware()).use(api.routes());
-      return app.use(await createMcpEndpoint({ auth, actions }));
+      return koaApp(
+        auth.middleware(),
+        api.routes() as Middleware,
+        await createMcpEndpoint({ auth, actions }),
+      );
     },
   });
   t.teardown(server.close);

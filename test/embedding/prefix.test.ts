@@ -1,10 +1,9 @@
 import test from '../harness/test.ts';
-import Koa from 'koa';
 import type { Middleware } from 'koa';
 
 import { Browser } from '../harness/browser.ts';
 import { authorize, authorizeUrl, signIn, startPlatform } from '../harness/platform.ts';
-import { listenerOf } from '../harness/serve.ts';
+import { koaApp, listenerOf } from '../harness/serve.ts';
 import type { Mounting } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { shared } from '../harness/shared.ts';
@@ -103,16 +102,14 @@ function mountAt(prefix: string, middleware: Middleware): Middleware {
 
 const strippedByMount: Mounting = {
   path: '/auth',
-  app: ({ auth, api }) => {
-    const app = new Koa();
-    app.silent = true;
-    app.use(mountAt('/auth', auth.middleware())).use(mountAt('/auth', api.routes() as Middleware));
-    return listenerOf(
-      app.use((ctx) => {
-        ctx.body = { path: ctx.path };
-      }),
-    );
-  },
+  app: ({ auth, api }) =>
+    listenerOf(
+      koaApp(
+        mountAt('/auth', auth.middleware()),
+        mountAt('/auth', api.routes() as Middleware),
+        (ctx) => (ctx.body = { path: ctx.path }),
+      ),
+    ),
 };
 
 test('below a mount that removes the path, with mountPath /', async (t) => {

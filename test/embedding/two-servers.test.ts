@@ -18,7 +18,7 @@ import {
 } from '../harness/platform.ts';
 import type { RunningServer } from '../harness/platform.ts';
 import { postForm, send } from '../harness/requests.ts';
-import { listenerOf, serve } from '../harness/serve.ts';
+import { endWith, listenerOf, serve } from '../harness/serve.ts';
 import { asClient, clientToken, exchangeRefreshToken } from '../harness/tokens.ts';
 import { runGrants } from './flows.ts';
 
@@ -50,7 +50,7 @@ async function startTwo(
     }
     return listenerOf(app);
   });
-  t.teardown(async () => served[Symbol.asyncDispose]());
+  endWith(t, served);
   return servers as unknown as readonly [RunningServer, RunningServer];
 }
 

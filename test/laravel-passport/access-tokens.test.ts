@@ -1,14 +1,11 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
-import type { RequestListener } from 'node:http';
 
 import test from '../harness/test.ts';
-import Koa from 'koa';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { temporaryFile } from '../adapters/temporary-file.ts';
 import { passTime } from '../harness/clock.ts';
-import { listenerOf } from '../harness/serve.ts';
-import type { AppParts, Platform } from '../harness/platform.ts';
+import type { AppParts } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { around } from '../harness/storage.ts';
 import { clientToken } from '../harness/tokens.ts';
@@ -16,6 +13,7 @@ import { until } from '../harness/until.ts';
 import { shared } from '../harness/shared.ts';
 import { claimsOf, issue, signPassport, vectors } from './laravel.ts';
 import { codeOf, moveIn, scopes, startLaravel } from './moved-platform.ts';
+import type { Middleware } from 'koa';
 
 const AGENTS = 'https://agents.example/mcp';
 
@@ -28,7 +26,7 @@ test('no other token is taken for one of Passport, and these are accepted nowher
   const { laravel } = await started();
   await using platform = await moveIn(laravel, {
     resources: { [AGENTS]: { name: 'Agents', scopes } },
-    mounting: { app: ({ auth, api }) => guardedApp(auth, api) },
+    mounting: { behind: guarded },
   });
   const { accessToken, id } = await issue(laravel.database, { clientId: 7, userId: 42 });
   const claims = claimsOf(accessToken);
@@ -195,13 +193,10 @@ function encode(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
-function guardedApp(auth: Platform['auth'], api: AppParts['api']): RequestListener {
-  const app = new Koa();
-  app.use(auth.middleware()).use(api.routes());
-  app.use(async (ctx, next) => {
+const guarded = ({ auth }: AppParts): readonly Middleware[] => [
+  async (ctx, next) => {
     const guard = ctx.path === '/agents' ? auth.guard({ resource: AGENTS }) : auth.guard();
     await guard(ctx, next);
-  });
-  app.use((ctx) => void (ctx.body = {}));
-  return listenerOf(app);
-}
+  },
+  (ctx) => void (ctx.body = {}),
+];

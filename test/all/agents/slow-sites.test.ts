@@ -16,7 +16,6 @@ import { until } from '../../harness/until.ts';
 import { shared } from '../../harness/shared.ts';
 import { tally } from '../../limits/platform.ts';
 import { BEHIND_PROXY, CALLBACK, connect, requestOf, startWithDocuments } from '../../agents/documents.ts';
-import { endWith } from '../../harness/serve.ts';
 
 /*
  * The sites of these tests answer late or never, as a stranger's can. What waits for them must not take the places of others, and the
@@ -47,7 +46,7 @@ async function serveSilence(t: ExecutionContext): Promise<SilentSite> {
     if (respond) answer();
     else waiting.push(answer);
   });
-  endWith(t, server);
+  t.teardown(async () => server[Symbol.asyncDispose]());
   return {
     ...server,
     answer(value) {
@@ -148,13 +147,11 @@ test.serial('all strangers together hold a tenth of the places', async (t) => {
 });
 
 async function startWithKeysAt(t: ExecutionContext, jwksUri: string): Promise<[Platform, string]> {
-  const platform = endWith(
-    t,
-    await startPlatform(
-      { limits: { concurrency: MAX_REQUESTS }, clients: { privateKeyJwt: true } },
-      { ...BEHIND_PROXY, ...ON_LOOPBACK },
-    ),
+  const platform = await startPlatform(
+    { limits: { concurrency: MAX_REQUESTS }, clients: { privateKeyJwt: true } },
+    { ...BEHIND_PROXY, ...ON_LOOPBACK },
   );
+  t.teardown(async () => platform[Symbol.asyncDispose]());
   const { client } = await platform.auth.clients.create({
     name: 'Nightly',
     grantType: 'client_credentials',

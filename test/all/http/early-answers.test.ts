@@ -2,16 +2,16 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 
 import test from '../../harness/test.ts';
-import Koa from 'koa';
 
 import { startPlatform } from '../../harness/platform.ts';
-import { listenerOf } from '../../harness/serve.ts';
+import { koaApp, listenerOf } from '../../harness/serve.ts';
 import { RawConnection } from '../../harness/raw-connection.ts';
 import { requestsInProgress, untilIdle } from '../../harness/requests-in-progress.ts';
 import { clientToken } from '../../harness/tokens.ts';
 import { until } from '../../harness/until.ts';
 import type { Answer, Order } from '../../http/posting-process.ts';
 import { startWholeServer } from '../../security/whole-server.ts';
+import type { Middleware } from 'koa';
 
 const ACTION = '/api/v1/actions/school/create-school-action';
 
@@ -70,11 +70,10 @@ test('an app hears nothing of a connection that breaks during a request to the s
     {},
     {
       app({ api, auth }) {
-        const app = new Koa();
+        const app = koaApp(auth.middleware(), api.routes() as Middleware);
         app.on('error', (error: Error & { expose?: boolean }) => {
           if (error.expose !== true) errors.push(error);
         });
-        app.use(auth.middleware()).use(api.routes());
         return listenerOf(app);
       },
     },

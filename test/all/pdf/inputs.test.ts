@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import test from '../../harness/test.ts';
-import Koa from 'koa';
 import { koaBody } from 'koa-body';
 import type { PdfInput } from 'koa-gatehouse/pdf';
 import multer from 'multer';
 
-import { serve } from '../../harness/serve.ts';
+import { serve, serveApp } from '../../harness/serve.ts';
 import { PDF, clientOf, errorOf } from './clients.ts';
 import { TREE, faultServer, formOf, json } from './fault-server.ts';
 
@@ -195,14 +194,11 @@ test('a stream is sent completely or not at all', async (t) => {
 test('files uploaded through koa-body and multer are accepted as input', async (t) => {
   await using service = await faultServer(json(TREE));
   const client = clientOf(service);
-  const app = new Koa();
-  app.use(koaBody({ multipart: true }));
-  app.use(async (ctx) => {
+  const host = await serveApp(t, koaBody({ multipart: true }), async (ctx) => {
     const file = ctx.request.files?.['file'];
     ctx.body = await client.extract(Array.isArray(file) ? file[0]! : file!);
   });
-  await using host = await serve(() => (request, response) => void app.callback()(request, response));
-  await send(host.origin);
+  await send(host);
 
   for (const parser of [multer({ dest: folder }), multer({ storage: multer.memoryStorage() })]) {
     const read = parser.single('file');

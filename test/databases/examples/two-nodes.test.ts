@@ -1,15 +1,12 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-
 import type { ExecutionContext } from 'ava';
 
 import { createBalancer, createNode } from '../../../examples/two-nodes.ts';
 import { postgresql } from '../../adapters/databases.ts';
-import { authorize, platformOf } from '../../harness/platform.ts';
+import { authorize, platformOf, serveHost } from '../../harness/platform.ts';
 import type { RunningServer } from '../../harness/platform.ts';
-import { listenerOf, serve } from '../../harness/serve.ts';
 import { clientToken, exchangeCode } from '../../harness/tokens.ts';
 import { until } from '../../harness/until.ts';
+import { endWith, listenOn } from '../../harness/serve.ts';
 
 /** Two nodes that start at once on an empty database behind a balancer, until the test ends. */
 async function startNodes(
@@ -17,23 +14,15 @@ async function startNodes(
 ): Promise<{ balanced: RunningServer; nodes: readonly RunningServer[] }> {
   const database = await postgresql.empty();
   const ports: number[] = [];
-  const balancer = createBalancer(ports).listen(0, '127.0.0.1');
-  await once(balancer, 'listening');
-  t.teardown(() => {
-    balancer.closeAllConnections();
-    balancer.close();
-  });
-  const issuer = `http://127.0.0.1:${(balancer.address() as AddressInfo).port}`;
+  const balancer = endWith(t, await listenOn(createBalancer(ports)));
+  const issuer = `http://127.0.0.1:${balancer.port}`;
   const settings = { issuer, database, keyEncryptionKey: 'a key that is in no database, for tests' };
   const nodes: RunningServer[] = [];
   for (const { app, auth } of await Promise.all([createNode(settings), createNode(settings)])) {
-    const served = await serve(() => listenerOf(app));
-    t.teardown(async () => {
-      await served[Symbol.asyncDispose]();
-      await auth.close();
-    });
-    ports.push(Number(new URL(served.origin).port));
-    nodes.push(platformOf(auth as never, { origin: served.origin, path: '' }));
+    t.teardown(async () => auth.close());
+    const node = await serveHost(t, async () => ({ app, auth }));
+    ports.push(Number(new URL(node.origin).port));
+    nodes.push(node);
   }
   const balanced = platformOf(nodes[0]!.auth, { origin: issuer, path: '' });
   return { balanced, nodes };
