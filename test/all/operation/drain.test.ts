@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import test from '../../harness/test.ts';
 import type { ExecutionContext } from 'ava';
+import type { Middleware } from 'koa';
 
 import { bareApp, startPlatform } from '../../harness/platform.ts';
 import type { Platform } from '../../harness/platform.ts';
@@ -22,6 +23,10 @@ interface Draining {
   readonly credentials: string;
 }
 
+const ownRoute: Middleware = (ctx) => {
+  ctx.body = 'own';
+};
+
 async function startServer(t: ExecutionContext): Promise<Draining> {
   let listener!: RequestListener;
   const platform = endWith(
@@ -29,7 +34,7 @@ async function startServer(t: ExecutionContext): Promise<Draining> {
     await startPlatform(
       {},
       {
-        app: (parts) => (listener = bareApp(parts, { before: [parts.auth.health()] })),
+        app: (parts) => (listener = bareApp(parts, { before: [parts.auth.health()], behind: [ownRoute] })),
       },
     ),
   );
