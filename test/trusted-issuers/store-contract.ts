@@ -45,14 +45,15 @@ export function beginning(
   {
     over,
     sequence = 0,
+    clientSequence = sequence,
     useId = `use of ${grantId}`,
-  }: { over?: string; sequence?: number; useId?: string } = {},
+  }: { over?: string; sequence?: number; clientSequence?: number; useId?: string } = {},
 ): Parameters<AllowedGrantStore['begin']> {
   return [
     anAllowedGrant({ grantId }),
     {
       grant: aGrant({ id: grantId, sequence, expiresAt: FOREVER }),
-      use: aUse({ id: useId, grantId }),
+      use: aUse({ id: useId, grantId, sequence: clientSequence }),
       over,
     },
   ];
@@ -92,10 +93,12 @@ export function allowedGrantContract(test: StorageTest): void {
     let last = 'first';
     t.true(await store.begin(...beginning(last)));
     for (const party of [{ userId: 'ann' }, { clientId: 'timetable' }, { all: true }] as const) {
+      const before = await storage.revocations.latestSequence();
       await storage.revocations.revokeAllOf(party);
       t.is((await store.find('Id'))!.state, 'over');
-      if ('userId' in party) t.false(await store.begin(...beginning('from before', { over: last })));
       const sequence = await storage.revocations.latestSequence();
+      const late = 'userId' in party ? { sequence: before } : { sequence, clientSequence: before };
+      t.false(await store.begin(...beginning('from before', { over: last, ...late })));
       const ids = Array.from({ length: 4 }, (_, index) => `${last} ${index}`);
       const first = await onlyOneOf(t, ids.length, async (index) =>
         store.begin(...beginning(ids[index]!, { over: last, sequence })),

@@ -63,7 +63,7 @@ export function createGrantOf(
       throw notAccepted('the user, or the host, has ended what the issuer allowed');
     if (found?.state !== 'live') {
       const isUsed = (await store.findUse(use.id)) !== undefined;
-      throw notAccepted(isUsed ? 'it was used before' : 'the user was ended meanwhile');
+      throw notAccepted(isUsed ? 'it was used before' : 'the user, or the app, was ended meanwhile');
     }
     const { grantId } = found;
     const isRepeated = await isSpentAgain(store, { ...use, grantId }, tokens.refreshGrace);

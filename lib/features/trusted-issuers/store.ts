@@ -26,6 +26,7 @@ export function allowedGrantStore(database: Database, { grantSteps }: CoreSteps)
   const findUse = `select ${USES.columns}, ${clock} as clock from ${USED} where id = ?`;
   // On other servers, a stored row is an error.
   const unlessStored = countsConflicts ? ' on conflict do nothing' : '';
+  const insertAllowed = `${ALLOWED_GRANTS.insertFor()} from (select 1 as one) given where ${CLIENT_IS_NOT_ENDED}${unlessStored}`;
 
   return {
     async find(id) {
@@ -38,10 +39,14 @@ export function allowedGrantStore(database: Database, { grantSteps }: CoreSteps)
       return (await database.all<FoundRow>(sql, [userId])).map(toFound);
     },
     async begin(allowed, { grant, over, use }) {
-      const first =
+      const values =
         over === undefined
-          ? { sql: ALLOWED_GRANTS.insert + unlessStored, values: ALLOWED_GRANTS.values(allowed) }
-          : { sql: REPLACE, values: [allowed.grantId, JSON.stringify(allowed.access), allowed.id, over] };
+          ? ALLOWED_GRANTS.values(allowed)
+          : [allowed.grantId, JSON.stringify(allowed.access), allowed.id, over];
+      const first = {
+        sql: over === undefined ? insertAllowed : REPLACE,
+        values: [...values, allowed.clientId, use.sequence, use.sequence],
+      };
       try {
         const begun = await database.runSteps([
           { sql: insertUse + unlessStored, values: useValues(use), needs: 'change' },
@@ -131,7 +136,13 @@ const SELECT = `
       when ${notEnded('g', ['user', 'client', 'all'])} then 'live' else 'over' end as state
   from ${ALLOWED} a left join gatehouse_grants g on g.id = a.grant_id`;
 
-const REPLACE = `update ${ALLOWED} set grant_id = ?, access = ? where id = ? and grant_id = ?`;
+/** A condition: a client, or all, were not ended after the client was found. Its values are the client's id, and the sequence twice. */
+const CLIENT_IS_NOT_ENDED = `
+  not exists (select 1 from gatehouse_revocations r where r.kind = 'client' and r.value = ? and r.sequence > ?)
+  and not exists (select 1 from gatehouse_revocations r where r.kind = 'all' and r.value = '' and r.sequence > ?)`;
+
+const REPLACE = `
+  update ${ALLOWED} set grant_id = ?, access = ? where id = ? and grant_id = ? and ${CLIENT_IS_NOT_ENDED}`;
 
 // So that it is pruned: nothing leads to it any more.
 const UNNEEDED = 'update gatehouse_grants set needed_until = ? where id = ?';

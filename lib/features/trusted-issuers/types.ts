@@ -68,7 +68,8 @@ export interface AllowedGrantStore {
   list(userId: string): Promise<readonly FoundGrant[]>;
   /**
    * Stores one with its grant and the use of its assertion, all or nothing; in place of the grant that is `over`. Resolves to `false` when
-   * another request has begun it, the assertion was used, or the user was ended after the `sequence` of the grant.
+   * another request has begun it, the assertion was used, the user was ended after the `sequence` of the grant, or the client after that of
+   * the use.
    */
   begin(
     allowed: AllowedGrant,
