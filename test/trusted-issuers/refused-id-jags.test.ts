@@ -260,6 +260,16 @@ onEachDatabase(
         'invalid_client',
         /./,
       ],
+      'no secret, but an assertion of the type of workloads': [
+        {
+          grant_type: JWT_BEARER,
+          client_id: app.client.id,
+          assertion: await idJag(platform, app, {}, { header: { typ: 'JWT' } }),
+        },
+        401,
+        'invalid_client',
+        /./,
+      ],
       'no client': [grant, 400, 'invalid_request', /client/],
       'no assertion': [{ ...own, assertion: '' }, 400, 'invalid_request', /assertion/],
       'two assertions': [twice, 400, 'invalid_request', /assertion/],

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 
 import { people } from '../harness/platform.ts';
 import type { RegisteredApp } from '../harness/platform.ts';
-import { idJag, issuerKeys, lastReason, present, startTrusted } from './identity-provider.ts';
+import { IDP, idJag, issuerKeys, lastReason, present, startTrusted } from './identity-provider.ts';
 
 type Answer = Awaited<ReturnType<typeof present>>;
 
@@ -62,6 +62,8 @@ test('each issuer, each `sub` of one user, and each app has a grant of its own, 
   const grants = new Set<unknown>();
   for (const one of asking) grants.add(grantOf(await one()));
   t.is(grants.size, 4);
+  // A `jti` is one of its issuer.
+  for (const iss of [IDP, other]) t.is((await ask(app, { iss, jti: 'of both' })).status, 200);
   const [first] = grants;
   await platform.auth.revoke({ grantId: String(first) });
   const statuses: number[] = [];
