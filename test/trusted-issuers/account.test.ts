@@ -127,7 +127,7 @@ test('an end of the user wins against a first presentation under way', async (t)
   await platform.auth.revoke({ userId: '1' });
   resume();
   t.like((await presenting).body, REFUSED);
-  t.is(await lastReason(platform), 'the user was ended meanwhile');
+  t.is(await lastReason(platform), 'the user, or the app, was ended meanwhile');
   t.deepEqual((await platform.auth.userGrants.list('1')).clients, []);
 });
 
