@@ -53,7 +53,7 @@ export function createPublicFetch(given: Partial<Network> = {}, limits = FETCHIN
       return await sendPublic(
         url,
         { headers: { Accept: 'application/json' } },
-        { network, timeout: limits.timeout },
+        { network, timeout: network.timeout ?? limits.timeout },
         async (response) => {
           checkHead(response);
           const bytes = await read(response, maxBytes);

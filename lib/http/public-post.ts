@@ -24,7 +24,7 @@ export function createPublicPost(given: Partial<Network>, timeout: Milliseconds)
     await sendPublic(
       checkUrl(url, network),
       { body, headers },
-      { network, timeout },
+      { network, timeout: network.timeout ?? timeout },
       ({ statusCode: status = 0 }) => {
         if (status >= 300 && status < 400) throw new PublicFetchError('redirect', { status });
         if (status < 200 || status > 299) throw new PublicFetchError('status', { status });

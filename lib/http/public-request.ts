@@ -53,6 +53,8 @@ export interface Network {
   readonly ca: string | undefined;
   /** Whether http URLs on loopback are fetched too, on the machine of a developer. */
   readonly loopback: boolean;
+  /** For all that a request may take, instead of the time of its kind. */
+  readonly timeout: Milliseconds | undefined;
 }
 
 export const INTERNET: Network = {
@@ -60,6 +62,7 @@ export const INTERNET: Network = {
   isPublic: isPublicAddress,
   ca: undefined,
   loopback: false,
+  timeout: undefined,
 };
 
 /** @throws PublicFetchError when requests are not sent to the URL */

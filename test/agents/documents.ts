@@ -70,7 +70,7 @@ export async function startWithDocuments(
   mounting?: Mounting,
 ): Promise<Platform> {
   const documents = documentOptions(policy);
-  const platform = await startPlatform({ ...documents, ...options }, { ...mounting, ...ON_LOOPBACK });
+  const platform = await startPlatform({ ...documents, ...options }, { ...ON_LOOPBACK, ...mounting });
   t.teardown(async () => platform[Symbol.asyncDispose]());
   return platform;
 }

@@ -54,10 +54,18 @@ export function loopbackNetwork({ address = '127.0.0.1' }: { address?: string } 
   return { resolve: async () => [address], isPublic: (found) => found === address, ca: TLS.cert };
 }
 
+type OnLoopback = { readonly create: typeof createAuthServer };
+
+/** @param timeout - of requests, in milliseconds */
+const startedWith = (timeout: number | undefined): OnLoopback => ({
+  create: async (given) => createAuthServerIn(given, { ...loopbackNetwork(), timeout }),
+});
+
 /** Starts platforms for which the servers on loopback are the internet. */
-export const ON_LOOPBACK: { readonly create: typeof createAuthServer } = {
-  create: async (given) => createAuthServerIn(given, loopbackNetwork()),
-};
+export const ON_LOOPBACK: OnLoopback = startedWith(undefined);
+
+/** The same for tests in which a server answers when they tell it to, and which a busy machine makes slower than a request may be. */
+export const PATIENT_ON_LOOPBACK: OnLoopback = startedWith(60_000);
 
 /** Answers with a JSON document. */
 export function json(document: unknown, headers: Record<string, string> = {}): RequestListener {

@@ -18,7 +18,7 @@ import {
   startPlatform,
 } from '../../harness/platform.ts';
 import type { Platform, RegisteredApp } from '../../harness/platform.ts';
-import { ON_LOOPBACK } from '../../harness/public-server.ts';
+import { ON_LOOPBACK, PATIENT_ON_LOOPBACK } from '../../harness/public-server.ts';
 import { postForm, send } from '../../harness/requests.ts';
 import { pausable } from '../../harness/storage.ts';
 import { until } from '../../harness/until.ts';
@@ -39,9 +39,10 @@ interface Setup extends AsyncDisposable {
 async function setUp(
   given: Parameters<typeof startPlatform>[0] = {},
   answer: Answer = confirm,
+  network = ON_LOOPBACK,
 ): Promise<Setup> {
   const apps = await startPublicApps(answer);
-  const platform = await startPlatform({ openid: OPENID, ...given }, ON_LOOPBACK);
+  const platform = await startPlatform({ openid: OPENID, ...given }, network);
   return {
     platform,
     apps,
@@ -321,7 +322,7 @@ test('a logout is answered while the apps do not, and nothing else waits for the
   const storage = knexStorage('sqlite::memory:');
   const answered = Promise.withResolvers<void>();
   const answer: Answer = async (...given) => answered.promise.then(() => confirm(...given));
-  await using setup = await setUp({ storage }, answer);
+  await using setup = await setUp({ storage }, answer, PATIENT_ON_LOOPBACK);
   const { apps, platform, register } = setup;
   const app = await register('app');
   const browser = new Browser();
