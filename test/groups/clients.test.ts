@@ -67,6 +67,7 @@ import '../pushed-requests/store.test.ts';
 import '../pushed-requests/test-kit.test.ts';
 import '../pushed-requests/values.test.ts';
 import '../trusted-issuers/account.test.ts';
+import '../trusted-issuers/command.test.ts';
 import '../trusted-issuers/doctor.test.ts';
 import '../trusted-issuers/documents.test.ts';
 import '../trusted-issuers/ends.test.ts';

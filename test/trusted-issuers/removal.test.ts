@@ -87,6 +87,7 @@ test('a new server whose options lack the issuer refuses its tokens, and one tha
   const features = [trustedIssuers({ 'https://other.example': other })];
   await using without = await startPlatform({ storage, issuer, scopes: BOTH_SCOPES, features });
   t.is((await without.api('/schools', body.access_token)).status, 401);
+  t.deepEqual((await without.auth.userGrants.list('1')).clients, []);
   await using again = await startTrusted({}, { storage, issuer });
   t.is((await again.api('/schools', body.access_token)).status, 200);
 });

@@ -9,6 +9,7 @@ import { basic, postForm } from '../harness/requests.ts';
 import { shared } from '../harness/shared.ts';
 import {
   CI,
+  IDP,
   JOB,
   JWT_BEARER,
   jobToken,
@@ -154,4 +155,16 @@ test('a client that acts for users gets none, and a disabled one neither', async
   await platform.auth.clients.disable(other.client.id);
   const pod = await presentJob(platform, await jobToken(platform, { sub: 'pod', aud: 'gatehouse' }));
   t.is(`${pod.status} ${pod.body.error}`, '401 invalid_client');
+});
+
+test('what an identity provider signs authenticates no client, whatever its type', async (t) => {
+  const { platform, service } = await startWithServices();
+  await using _stops = platform;
+  for (const typ of ['JWT', undefined, 'oauth-id-jag+jwt']) {
+    const assertion = await jobToken(platform, { iss: IDP }, { header: { typ } });
+    const named = await presentJob(platform, assertion, { client_id: service.client.id });
+    t.is(`${named.status} ${named.body.error}`, '401 invalid_client');
+    const unnamed = await presentJob(platform, assertion);
+    t.is(`${unnamed.status} ${unnamed.body.error}`, '400 invalid_request');
+  }
 });
