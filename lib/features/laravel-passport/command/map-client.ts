@@ -6,7 +6,8 @@ import type { PassportClient } from '../types.ts';
 import type { ClientGrantType } from '../../../contracts/clients.ts';
 
 const KINDS = [...ALL_KINDS.all.values()];
-const OF_FEATURES = KINDS.filter((kind) => !CORE_KINDS.includes(kind));
+// By their names: features add grant types to kinds of the core too.
+const OF_FEATURES = KINDS.filter(({ name }) => !CORE_KINDS.some((kind) => kind.name === name));
 
 // The kind of clients that act for users and have no redirect URIs.
 const WITHOUT_BROWSER = KINDS.find(({ actsFor, forbidden }) => actsFor === 'users' && forbidden.redirectUris);
