@@ -7,6 +7,7 @@ import type { Answer } from '../harness/requests.ts';
 import { shared } from '../harness/shared.ts';
 import { asClient } from '../harness/tokens.ts';
 import { familiesOf } from './families.ts';
+import { UNAUTHENTICATED, WITHOUT_AUTHENTICATION } from './token-platform.ts';
 
 const started = shared(async (stack) => {
   const platform = stack.use(await startPlatform());
@@ -26,12 +27,6 @@ const started = shared(async (stack) => {
 
 type Given = Awaited<ReturnType<typeof started>>;
 
-const WITHOUT_AUTHENTICATION = [
-  400,
-  'invalid_request',
-  'no client authentication mechanism provided',
-] as const;
-const UNAUTHENTICATED = [401, 'invalid_client', 'client authentication failed'] as const;
 const WITHOUT_TOKEN = [400, 'invalid_request', "missing required parameter 'token'"] as const;
 const TWICE = [400, 'invalid_request', "'token' parameter must not be provided twice"] as const;
 const NO_STRING = [400, 'invalid_request', 'The parameter token must be a string.'] as const;

@@ -7,7 +7,13 @@ import { basic, postForm, postJson, send } from '../harness/requests.ts';
 import type { Answer } from '../harness/requests.ts';
 import { shared } from '../harness/shared.ts';
 import { altered } from '../harness/tokens.ts';
-import { FORM, outline, startTokenPlatform } from './token-platform.ts';
+import {
+  FORM,
+  outline,
+  startTokenPlatform,
+  UNAUTHENTICATED,
+  WITHOUT_AUTHENTICATION,
+} from './token-platform.ts';
 import type { TokenPlatform } from './token-platform.ts';
 
 const started = shared(async (stack) => stack.use(await startTokenPlatform()));
@@ -23,12 +29,6 @@ type Row<Request> = readonly [
   more?: object,
 ];
 
-const UNAUTHENTICATED = [401, 'invalid_client', 'client authentication failed'] as const;
-const WITHOUT_AUTHENTICATION = [
-  400,
-  'invalid_request',
-  'no client authentication mechanism provided',
-] as const;
 const UNAUTHORIZED = [400, 'unauthorized_client', 'this client may not use this grant type'] as const;
 const REFUSED = [400, 'invalid_grant', 'grant request is invalid'] as const;
 

@@ -50,10 +50,15 @@ export async function startTokenPlatform(): Promise<TokenPlatform> {
   };
 }
 
-export const UNAUTHENTICATED = {
-  status: 401,
-  body: { error: 'invalid_client', error_description: 'client authentication failed' },
-};
+/** What a client is told whose credential is wrong: status, `error`, description. */
+export const UNAUTHENTICATED = [401, 'invalid_client', 'client authentication failed'] as const;
+
+/** What a request without any client is told. */
+export const WITHOUT_AUTHENTICATION = [
+  400,
+  'invalid_request',
+  'no client authentication mechanism provided',
+] as const;
 
 export function invalid(description: string): object {
   return { status: 400, body: { error: 'invalid_request', error_description: description } };
