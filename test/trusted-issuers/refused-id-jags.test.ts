@@ -154,7 +154,8 @@ async function wrongJwts(
       ALGORITHM,
     ],
     'other claims': [`${head}.${encode({ ...claims, sub: 'bob' })}.${signature}`, SIGNATURE],
-    'a signature that is cut': [`${head}.${payload}.${signature.slice(0, -4)}`, NO_JWT],
+    // 81 characters, which are no base64url of any bytes.
+    'a signature that is cut': [`${head}.${payload}.${signature.slice(0, -5)}`, NO_JWT],
     'a signature of zeros': [`${head}.${payload}.${'A'.repeat(86)}`, SIGNATURE],
     'typ: JWT': [await withHeader({ typ: 'JWT' }), TYPE],
     'typ: none': [await withHeader({ typ: undefined }), TYPE],
