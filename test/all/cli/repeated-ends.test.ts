@@ -13,7 +13,7 @@ const programs = findPrograms(POSTGRESQL_KIND);
 
 /** Commands that end nothing. */
 const OTHERS = new Set(
-  `audit:export audit:list backup doctor migrate prune client:create client:enable client:import client:list client:logo client:show client:update
+  `allow-app audit:export audit:list backup doctor migrate prune client:create client:enable client:import client:list client:logo client:show client:update
   client:secrets:add client:secrets:list signing-keys:encrypt signing-keys:list signing-keys:rotate laravel-passport:status personal-token:create personal-token:list
   user-data:export`.split(/\s+/),
 );
