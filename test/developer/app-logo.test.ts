@@ -147,10 +147,13 @@ test('another file is refused with what is wrong, and changes nothing', async (t
   const post = async (body: URLSearchParams, headers?: Record<string, string>): Promise<Page> =>
     browser.post(new URL(`${app.href}/logo`), body, headers);
   const text = new URLSearchParams({ logo: 'x' });
+  const two = fileForm(blob(png()));
+  two.append('logo', blob(png()), 'second.png');
   for (const [answered, status, message] of [
     [upload(browser, app, blob(Buffer.alloc(300_000))), 413, 'The form is larger than 262144 bytes.'],
     [upload(browser, app, 'text'), 400, 'Send one file in the field logo.'],
     [upload(browser, app, blob(png()), 'other'), 400, 'Send one file in the field logo.'],
+    [browser.post(new URL(`${app.href}/logo`), two), 400, 'Send one file in the field logo.'],
     [post(text), 415, 'Send the form as multipart/form-data.'],
     [post(text, { 'content-type': 'multipart/form-data; boundary=x' }), 400, 'The form is malformed.'],
   ] as const) {
