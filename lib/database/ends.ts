@@ -16,14 +16,23 @@ export function notEnded(alias: string, parties: readonly (keyof typeof ENDS)[])
   return conditions.join(' and ');
 }
 
+/** The same for one party, whose value and sequence number are those of the statement. */
+function isNotEnded(kind: keyof typeof ENDS): string {
+  const value = ENDS[kind] === undefined ? "''" : '?';
+  return `not exists (
+  select 1 from gatehouse_revocations r where r.kind = '${kind}' and r.value = ${value} and r.sequence > ?)`;
+}
+
 /**
  * A condition: a user was not ended after something began. Its values are the user's id and the sequence number of the beginning.
  *
  * In an insert, InnoDB reads the row with a lock: the insert waits for an uncommitted end of this user, and not for the end of any other
  * user.
  */
-export const USER_IS_NOT_ENDED = `not exists (
-  select 1 from gatehouse_revocations r where r.kind = 'user' and r.value = ? and r.sequence > ?)`;
+export const USER_IS_NOT_ENDED: string = isNotEnded('user');
+
+/** A condition: a client, or all, were not ended after something began. Its values are the client's id, and that number twice. */
+export const CLIENT_IS_NOT_ENDED = `${isNotEnded('client')} and ${isNotEnded('all')}`;
 
 /** Finds one row when the user was not ended, else none. Append it to an insert of `RowMapping.insertFor`. */
 export const UNLESS_USER_ENDED = `from (select 1 as one) given where ${USER_IS_NOT_ENDED}`;

@@ -1,4 +1,5 @@
 import { createUserAssignments } from '../access/principal.ts';
+import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import type { User } from '../contracts/index.ts';
 import { featuresOf, storedEventRulesOf } from '../features/known.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
@@ -40,6 +41,7 @@ export async function createCore<P extends string, R extends string, U extends U
     requests,
     tokens,
   });
+  const importConsents = importConsentsOf(openedFeatures);
   return {
     clients,
     tokens,
@@ -47,7 +49,13 @@ export async function createCore<P extends string, R extends string, U extends U
     login,
     userAssignments,
     features: [...openedFeatures, ...installed],
-    importConsents: importConsentsOf(openedFeatures),
+    importConsents,
+    authorizedAppsOf: createAuthorizedApps({
+      ...options,
+      allowed: installed.flatMap(({ allowed = [] }) => allowed),
+      audit: record.audit,
+      importConsents,
+    }),
   };
 }
 

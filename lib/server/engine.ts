@@ -1,4 +1,3 @@
-import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserSessions } from '../account/user-sessions.ts';
 import type { InteractionFlow, Pages, User } from '../contracts/index.ts';
 import type { FlowParts } from '../contracts/bundled-pages.ts';
@@ -16,7 +15,6 @@ import type { GrantParts } from '../token/exchange.ts';
 import type { ServerAccess } from './access.ts';
 import type { ServerBase } from './base.ts';
 import type { ServerCore } from './core.ts';
-import { allowedOf } from './features.ts';
 
 /** The engine of a server, and the pages that its users see. */
 export interface ServerEngine {
@@ -101,11 +99,11 @@ async function createFlow<U extends User>(
   options: ResolvedOptions,
   {
     apis,
+    authorizedAppsOf,
     clientKinds,
     clientSources,
     clients,
     features,
-    importConsents,
     limiters,
     login: { browserRequestOf, provider, sessions },
     record: { audit },
@@ -114,12 +112,6 @@ async function createFlow<U extends User>(
     userAssignments,
   }: EngineParts<U> & Pick<ServerEngine, 'apis' | 'tools'>,
 ): Promise<InteractionFlow> {
-  const authorizedAppsOf = createAuthorizedApps({
-    ...options,
-    allowed: allowedOf(features),
-    audit,
-    importConsents,
-  });
   const userSessionsOf = createUserSessions({ audit, storage: options.storage });
   const { basePath, origin, paths } = options;
   const flowParts: FlowParts = {

@@ -43,11 +43,6 @@ export function importConsentsOf(features: readonly ServerFeature[]): ImportCons
   };
 }
 
-/** What finds the apps that others than the users have allowed. */
-export function allowedOf(features: readonly ServerFeature[]): readonly NonNullable<Installed['allowed']>[] {
-  return features.flatMap(({ allowed = [] }) => allowed);
-}
-
 /** Starts the work of the features besides requests. @returns a function that stops it, and resolves when it has stopped */
 export function runFeatures(features: readonly ServerFeature[], logger: Logger): () => Promise<void> {
   const stopping = new AbortController();

@@ -1,4 +1,3 @@
-import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import { createUserData } from '../account/user-data.ts';
 import { createUserGrants } from '../account/user-grants.ts';
 import { createUserSessions } from '../account/user-sessions.ts';
@@ -7,7 +6,6 @@ import { exportsOf, featuresOf } from '../features/known.ts';
 import type { ResolvedOptions } from '../options/resolved-options.ts';
 import type { ServerBase } from './base.ts';
 import type { ServerCore } from './core.ts';
-import { allowedOf } from './features.ts';
 
 /** What a server shows and ends of a user's grants, and what it exports and erases. */
 export interface ServerUserData {
@@ -19,22 +17,17 @@ export interface ServerUserData {
 export function createServerUserData(
   options: ResolvedOptions,
   {
+    authorizedAppsOf,
     features,
-    importConsents,
     invalidation,
     record: { audit },
     tokens,
   }: Pick<ServerBase, 'invalidation' | 'record'> &
-    Pick<ServerCore<User>, 'features' | 'importConsents' | 'tokens'>,
+    Pick<ServerCore<User>, 'authorizedAppsOf' | 'features' | 'tokens'>,
 ): ServerUserData {
   const { storage } = options;
   const grants = createUserGrants({
-    authorizedAppsOf: createAuthorizedApps({
-      ...options,
-      allowed: allowedOf(features),
-      audit,
-      importConsents,
-    }),
+    authorizedAppsOf,
     kinds: features.flatMap((feature) => feature.grants ?? []),
     storage,
     userSessionsOf: createUserSessions({ audit, storage }),

@@ -3,7 +3,7 @@ import { toSeconds } from '../../contracts/duration.ts';
 import type { Seconds } from '../../contracts/index.ts';
 import { correctedTime, timeValues } from '../../database/clock.ts';
 import type { CoreSteps, Database } from '../../database/database.ts';
-import { notEnded } from '../../database/ends.ts';
+import { CLIENT_IS_NOT_ENDED, notEnded } from '../../database/ends.ts';
 import { errorKind } from '../../database/error-kinds.ts';
 import { integer, isStorable, json, mapRows, optional, text, toOptionalNumber } from '../../database/rows.ts';
 import type { Integer, Row } from '../../database/rows.ts';
@@ -135,11 +135,6 @@ const SELECT = `
     case when g.revoked_at is not null then case when g.needed_until < ${FOREVER / 2} then 'over' else 'ended' end
       when ${notEnded('g', ['user', 'client', 'all'])} then 'live' else 'over' end as state
   from ${ALLOWED} a left join gatehouse_grants g on g.id = a.grant_id`;
-
-/** A condition: a client, or all, were not ended after the client was found. Its values are the client's id, and the sequence twice. */
-const CLIENT_IS_NOT_ENDED = `
-  not exists (select 1 from gatehouse_revocations r where r.kind = 'client' and r.value = ? and r.sequence > ?)
-  and not exists (select 1 from gatehouse_revocations r where r.kind = 'all' and r.value = '' and r.sequence > ?)`;
 
 const REPLACE = `
   update ${ALLOWED} set grant_id = ?, access = ? where id = ? and grant_id = ? and ${CLIENT_IS_NOT_ENDED}`;
