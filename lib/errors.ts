@@ -321,3 +321,12 @@ export const CONNECTION_ERRORS: readonly string[] = [
   'EPIPE',
   'ETIMEDOUT',
 ];
+
+/**
+ * Whether mysql2 has given a connection up because what it received ends too early or makes no sense: it gives most of these errors no
+ * code. A member of a Galera cluster sends that when it is killed, or ends a transaction for one of another member.
+ */
+export function isBrokenAnswer(error: unknown): boolean {
+  if (!(error instanceof Error && 'fatal' in error && error.fatal === true)) return false;
+  return !('code' in error) || error.code === 'ERR_OUT_OF_RANGE';
+}

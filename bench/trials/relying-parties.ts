@@ -12,12 +12,12 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { agents } from 'koa-gatehouse';
-import { chromium } from 'playwright-core';
 import type { Page } from 'playwright-core';
 
 import { freePort } from '../../test/harness/free-port.ts';
 import { startPlatform } from '../../test/harness/platform.ts';
 import { CHROMIUM } from '../../test/harness/chromium-path.ts';
+import { launchChromium } from '../../test/harness/chromium.ts';
 import { installAgents } from './agents-install.ts';
 import { startAgent } from './agents-program.ts';
 import { expect, Transcript } from './agents-transcript.ts';
@@ -48,7 +48,7 @@ await using platform = await startPlatform({
   ],
 });
 platform.users.all[0] = { ...platform.users.all[0]!, email: ANN };
-const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
+const browser = await launchChromium();
 transcript.line('# Sign in with: libraries of others');
 
 function runNode(file: string, given: readonly string[]): readonly [string, ...string[]] {

@@ -1,5 +1,5 @@
 import type { Milliseconds } from '../contracts/duration.ts';
-import { GatehouseError, MigrationsPendingError, StorageError } from '../errors.ts';
+import { GatehouseError, isBrokenAnswer, MigrationsPendingError, StorageError } from '../errors.ts';
 import { codeOf, errorKind } from './error-kinds.ts';
 import type { ErrorKind } from './error-kinds.ts';
 
@@ -47,7 +47,7 @@ export async function storageErrorOf(
 export function named(error: unknown): string {
   const code = codeOf(error);
   const sqlState = /^[0-9A-Z]{5}$/.test(code) ? CLASSES[code.slice(0, 2)] : undefined;
-  const words = WORDS[code] ?? sqlState;
+  const words = isBrokenAnswer(error) ? BROKE : (WORDS[code] ?? sqlState);
   const name = code || (error instanceof Error ? error.message : String(error));
   return `(${name}${addressIn(error)})${words === undefined ? '' : `: ${words}`}`;
 }
@@ -107,8 +107,6 @@ const WORDS: Readonly<Record<string, string>> = {
   ER_SERVER_SHUTDOWN: STOPPING,
   ER_SPECIFIC_ACCESS_DENIED_ERROR: PRIVILEGE,
   ER_TABLEACCESS_DENIED_ERROR: PRIVILEGE,
-  // mysql2 has received an answer that ends too early, such as when a member of a Galera cluster is killed.
-  ERR_OUT_OF_RANGE: BROKE,
   PROTOCOL_CONNECTION_LOST: BROKE,
 
   SQLITE_CANTOPEN: 'the file cannot be opened; check its path and its permissions',

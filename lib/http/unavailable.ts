@@ -1,6 +1,12 @@
 /** Failures that end when the database, the storage's or the host's own, can be reached again: they are answered with 503. */
 import type { Logger, Milliseconds } from '../contracts/index.ts';
-import { CONNECTION_ERRORS, GatehouseError, MigrationsPendingError, StorageError } from '../errors.ts';
+import {
+  CONNECTION_ERRORS,
+  GatehouseError,
+  isBrokenAnswer,
+  MigrationsPendingError,
+  StorageError,
+} from '../errors.ts';
 
 /** Of Node and mysql2, and SQLSTATEs of PostgreSQL: no connection could be made, or the server has closed it. */
 const CODES: ReadonlySet<unknown> = new Set([
@@ -15,9 +21,8 @@ const CODES: ReadonlySet<unknown> = new Set([
   '57P03', // cannot_connect_now
 ]);
 
-// Of pg and mysql2, whose errors have no code then.
-const MESSAGES =
-  /^Connection terminated|has encountered a connection error|^timeout expired$|connection is in closed state/;
+// Of pg, whose errors have no code then.
+const MESSAGES = /^Connection terminated|has encountered a connection error|^timeout expired$/;
 
 /** Whether the storage, or a database that the host uses with a driver or with Knex, cannot be reached at the moment. */
 export function isUnavailable(error: unknown): error is Error {
@@ -33,8 +38,7 @@ function isLostConnection(error: unknown): boolean {
   // SQLSTATE's class 08 is that of connections.
   return (
     CODES.has(code) ||
-    // Of mysql2, for an answer that ends too early.
-    (code === 'ERR_OUT_OF_RANGE' && 'fatal' in error) ||
+    isBrokenAnswer(error) ||
     /^08[0-9A-Z]{3}$/.test(code) ||
     error.name === 'KnexTimeoutError' ||
     MESSAGES.test(driverMessageOf(error))

@@ -1,10 +1,11 @@
 import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 
+import { sayMissing } from '../harness/missing.ts';
 import { fileWithTables } from './file-with-tables.ts';
 import { createOwnDatabase } from './own-database.ts';
 import type { OwnDatabase } from './own-database.ts';
-import { findServer, MARIADB, mustHaveEverything, POSTGRESQL } from './servers.ts';
+import { findServer, MARIADB, POSTGRESQL } from './servers.ts';
 import type { ServerKind } from './servers.ts';
 import { temporaryFile } from './temporary-file.ts';
 
@@ -118,14 +119,4 @@ function withoutServer(
     throw new Error(`There is no ${name} for this test: ${variable} is not set, or not read by this command`);
   };
   return { name, client, register, empty: noAddress, cleared: noAddress };
-}
-
-/** Prints what the machine lacks for some of the tests. */
-export function sayMissing(what: string): void {
-  if (mustHaveEverything) {
-    test(what, (t) => t.fail('CI is set, so no test may be skipped'));
-  } else {
-    console.warn(`SKIPPED, ${what}`);
-    test.skip(what, () => {});
-  }
 }

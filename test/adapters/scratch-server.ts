@@ -10,7 +10,7 @@ import type { ExecutionContext } from 'ava';
 
 import { freePort } from '../harness/free-port.ts';
 import test from '../harness/test.ts';
-import { sayMissing } from './databases.ts';
+import { sayMissing } from '../harness/missing.ts';
 import { connect, MARIADB, POSTGRESQL } from './servers.ts';
 import type { ServerKind } from './servers.ts';
 import { FOLDER_OF_DATABASES } from './temporary-file.ts';

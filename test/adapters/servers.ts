@@ -25,9 +25,6 @@ export const MARIADB: ServerKind = {
   example: 'mysql://root@127.0.0.1:3306',
 };
 
-/** Whether a missing server or browser fails the tests instead of skipping them. */
-export const mustHaveEverything: boolean = !['', '0', 'false'].includes(process.env['CI'] ?? '');
-
 /** The error of a call that writes, on a server that only allows reads. */
 export const READ_ONLY: { readonly code: string; readonly message: string } = {
   code: 'ERR_STORAGE',

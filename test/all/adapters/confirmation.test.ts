@@ -3,7 +3,7 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { confirmationContract } from '../../storage/confirmation.ts';
 import type { Knex } from 'knex';
 
-import { sayMissing } from '../../adapters/databases.ts';
+import { sayMissing } from '../../harness/missing.ts';
 import { findPrograms } from '../../adapters/scratch-server.ts';
 import { POSTGRESQL_KIND, startStandbyPair } from '../../adapters/standby-pair.ts';
 

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava';
 import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { sayMissing } from '../../adapters/databases.ts';
+import { sayMissing } from '../../harness/missing.ts';
 import { PATIENT } from '../../adapters/server-contract.ts';
 import { startGaleraCluster, whatIsMissing } from '../../../bench/trials/galera-cluster.ts';
 import {

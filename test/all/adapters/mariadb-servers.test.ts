@@ -1,4 +1,3 @@
-import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import test from '../../harness/test.ts';
@@ -9,11 +8,12 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { aCode, aGrant, aSession } from '../../storage/rows.ts';
 import { startPlatform } from '../../harness/platform.ts';
 import { until } from '../../harness/until.ts';
-import { sayMissing } from '../../adapters/databases.ts';
+import { sayMissing } from '../../harness/missing.ts';
+import { startDatabaseProxy } from '../../adapters/database-proxy.ts';
 import { openHost, openStorage, openTransaction, SOLE } from '../../adapters/host-knex.ts';
 import { findPrograms, makeScratchServer, SCRATCH_KINDS } from '../../adapters/scratch-server.ts';
 import { findServer, MARIADB, READ_ONLY } from '../../adapters/servers.ts';
-import { endWith, listenOn } from '../../harness/serve.ts';
+import { endWith } from '../../harness/serve.ts';
 
 const kind = SCRATCH_KINDS.find(({ name }) => name === 'MariaDB')!;
 const programs = findPrograms(kind);
@@ -80,10 +80,9 @@ if (programs === undefined) {
         // Of a user and a database that are on both servers.
         const { address } = await making;
         const admin = openHost(t, 'mysql2', address, SOLE);
-        const balancer = await startBalancer(t);
-        balancer.leadTo(address);
+        const balancer = endWith(t, await startDatabaseProxy(address));
         // Its own pool would also tell the server to end the wait for a lock.
-        const host = openHost(t, 'mysql2', balancer.address(address));
+        const host = openHost(t, 'mysql2', balancer.address);
         await knexStorage(host).migrate();
         const storage = knexStorage(host, { timeout: '300 ms' });
         await storage.sessions.insert(aSession());
@@ -94,43 +93,8 @@ if (programs === undefined) {
         await t.throwsAsync(storage.sessions.update(aSession()), {
           message: /did not finish within 300 ms and was cancelled. Nothing was changed/,
         });
-        t.is(balancer.sentToTheLast(), '');
+        t.is(balancer.sent(), '');
       },
     );
   }
-}
-
-/** A TCP load balancer, each of whose new connections leads to the server that it was told last. */
-interface Balancer {
-  /** The address of a server by way of the balancer. */
-  address(of: string): string;
-  leadTo(address: string): void;
-  /** What clients have sent on the connections since then. */
-  sentToTheLast(): string;
-}
-
-async function startBalancer(t: ExecutionContext): Promise<Balancer> {
-  let target: URL;
-  let sent: Buffer[] = [];
-  const server = createServer((near) => {
-    const far = connect(Number(target.port || 3306), target.hostname);
-    const ofThis = sent;
-    near.on('data', (data) => ofThis.push(data));
-    for (const socket of [near, far]) socket.on('error', () => {});
-    near.on('close', () => far.end());
-    near.pipe(far).pipe(near);
-  });
-  const { port } = endWith(t, await listenOn(server));
-  return {
-    address(of) {
-      const address = new URL(of);
-      address.port = String(port);
-      return address.href;
-    },
-    leadTo(address) {
-      target = new URL(address);
-      sent = [];
-    },
-    sentToTheLast: () => Buffer.concat(sent).toString('latin1'),
-  };
 }

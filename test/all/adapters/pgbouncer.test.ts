@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aCode, aGrant, aRefreshToken } from '../../storage/rows.ts';
-import { onEachDatabase, postgresql, sayMissing } from '../../adapters/databases.ts';
+import { onEachDatabase, postgresql } from '../../adapters/databases.ts';
+import { sayMissing } from '../../harness/missing.ts';
 import { hasPgBouncer, startPgBouncer } from '../../adapters/pgbouncer.ts';
 import { connect, POSTGRESQL } from '../../adapters/servers.ts';
 

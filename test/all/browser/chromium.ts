@@ -4,9 +4,10 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 
 import { CHROMIUM } from '../../harness/chromium-path.ts';
 import { launchChromium } from '../../harness/chromium.ts';
+import { sayMissing } from '../../harness/missing.ts';
 
 const MISSING =
-  'There is no Chromium. Install it with `sudo apt-get install chromium-headless-shell`, or say where it is with CHROMIUM=/path/to/chromium.';
+  'there is no Chromium: install chromium-headless-shell, or say where it is with CHROMIUM=/path/to/chromium';
 
 /** Background requests of Chromium, which would wait for a network. */
 const SWITCHES = [
@@ -30,11 +31,7 @@ type SerialTest = (title: string, run: (t: ExecutionContext) => Promise<void>) =
  */
 export function needsChromium(): SerialTest {
   if (CHROMIUM !== undefined) return test.serial;
-  test('SKIPPED, Chromium is missing', (t) => {
-    t.log(MISSING);
-    if (process.env['CI']) t.fail(MISSING);
-    else t.pass();
-  });
+  sayMissing(MISSING);
   return test.serial.skip;
 }
 

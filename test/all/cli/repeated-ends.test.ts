@@ -3,7 +3,7 @@ import { createAdministration, personalTokens as withTokens } from 'koa-gatehous
 import type { Administration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { sayMissing } from '../../adapters/databases.ts';
+import { sayMissing } from '../../harness/missing.ts';
 import { findPrograms } from '../../adapters/scratch-server.ts';
 import { POSTGRESQL_KIND, startStandbyPair } from '../../adapters/standby-pair.ts';
 import { recordingLogger } from '../../harness/platform.ts';

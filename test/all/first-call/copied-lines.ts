@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 
-import { mustHaveEverything } from '../../adapters/servers.ts';
+import { mustHaveEverything } from '../../harness/missing.ts';
 
 const MISSING = ['curl', 'openssl', 'python3'].filter(
   (name) => spawnSync('sh', ['-c', `command -v ${name}`]).status !== 0,

@@ -5,6 +5,7 @@ import { createHtmlToPdf } from 'koa-gatehouse/html-pdf';
 import type { HtmlToPdfEvent, HtmlToPdf } from 'koa-gatehouse/html-pdf';
 
 import { CHROMIUM } from '../../harness/chromium-path.ts';
+import { sayMissing } from '../../harness/missing.ts';
 import type { HtmlToPdfOptions } from '../../../lib/html-pdf/options.ts';
 
 const NEEDED = ['/usr/bin/pdfinfo', '/usr/bin/pdftotext', '/usr/bin/setpriv'];
@@ -14,12 +15,9 @@ if (CHROMIUM === undefined) missing.push('/usr/bin/chromium-headless-shell');
 /** `test` for a file that needs Chromium and poppler: skipped with a message without them; with `CI` set they fail. */
 export function browserTest(): typeof test {
   if (missing.length === 0) return test;
-  const message = `There is no ${missing.join(', ')}. Run \`sudo apt-get install chromium-headless-shell poppler-utils util-linux\`.`;
-  test('SKIPPED, Chromium or poppler is missing', (t) => {
-    t.log(message);
-    if (process.env['CI']) t.fail(message);
-    else t.pass();
-  });
+  sayMissing(
+    `there is no ${missing.join(', ')}: install chromium-headless-shell, poppler-utils and util-linux`,
+  );
   return test.skip as typeof test;
 }
 

@@ -4,13 +4,15 @@ import type { ExecutionContext } from 'ava';
 import { createAdministration } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { onEachDatabase, postgresql, sayMissing } from '../../adapters/databases.ts';
+import { onEachDatabase, postgresql } from '../../adapters/databases.ts';
+import { sayMissing } from '../../harness/missing.ts';
 import { openHost, SOLE } from '../../adapters/host-knex.ts';
-import { freezingProxy } from '../../adapters/freezing-proxy.ts';
+import { startDatabaseProxy } from '../../adapters/database-proxy.ts';
 import { hasPgBouncer, startPgBouncer } from '../../adapters/pgbouncer.ts';
 import { connect, POSTGRESQL } from '../../adapters/servers.ts';
 import { startPlatform } from '../../harness/platform.ts';
 import type { Platform } from '../../harness/platform.ts';
+import { endWith } from '../../harness/serve.ts';
 import { requestClientToken } from '../../harness/tokens.ts';
 import { familiesOf } from '../../oidc/families.ts';
 
@@ -121,11 +123,8 @@ onEachDatabase(
   'a LISTEN connection that is dropped without a word is noticed within ten seconds, and a server that is told not to listen has none',
   async (t, _database, address) => {
     const admin = connect(POSTGRESQL, address);
-    const proxy = await freezingProxy(address);
-    t.teardown(async () => {
-      await admin.destroy();
-      proxy.close();
-    });
+    const proxy = endWith(t, await startDatabaseProxy(address));
+    t.teardown(async () => admin.destroy());
     await using here = await startPlatform({
       storage: knexStorage(address, { listen: false }),
       tokens: { revocationLag },

@@ -7,13 +7,14 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 
 import { onEachDatabase, postgresql, sqlite } from '../../adapters/databases.ts';
-import { freezingProxy } from '../../adapters/freezing-proxy.ts';
+import { startDatabaseProxy } from '../../adapters/database-proxy.ts';
 import { runCodeFlow, startPlatform } from '../../harness/platform.ts';
 import { start } from '../../adapters/processes.ts';
 import { send } from '../../harness/requests.ts';
 import { around } from '../../harness/storage.ts';
 import { exchangeRefreshToken, requestClientToken } from '../../harness/tokens.ts';
 import { until } from '../../harness/until.ts';
+import { endWith } from '../../harness/serve.ts';
 import { HOST } from '../../operation/host.ts';
 
 /** A storage whose methods a test can replace, and which counts calls of pendingMigrations(). */
@@ -128,10 +129,9 @@ test('a server without an app has health endpoints at the root', async (t) => {
 onEachDatabase(
   'a database that stops answering: not ready within a second, 503 everywhere, and ready when it answers',
   async (t, _database, address) => {
-    const proxy = await freezingProxy(address);
+    const proxy = endWith(t, await startDatabaseProxy(address));
     const storage = knexStorage(proxy.address, { timeout: '1 second' });
     await using platform = await startPlatform({ storage }, HOST);
-    t.teardown(() => proxy.close());
     t.deepEqual(await platform.auth.ready(), { ready: true });
     const service = await platform.registerService();
 

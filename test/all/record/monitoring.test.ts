@@ -7,7 +7,7 @@ import test from '../../harness/test.ts';
 import { agents, devices, openid, personalTokens } from 'koa-gatehouse';
 import { createMetrics } from 'koa-gatehouse/metrics';
 
-import { mustHaveEverything } from '../../adapters/servers.ts';
+import { mustHaveEverything } from '../../harness/missing.ts';
 import { moveIn, startLaravel } from '../../laravel-passport/moved-platform.ts';
 
 const folder = join(import.meta.dirname, '../../../monitoring');

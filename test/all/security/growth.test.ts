@@ -301,7 +301,7 @@ test.serial('that of Koa’s own query is found', async (t) => {
   const server = await startWholeServer(t);
   const found = await growthOf(t, server, {
     name: 'query',
-    most: HEADER,
+    most: 4000,
     make: (length) => [`/own/query?${filled('a&', length)}`],
   });
   t.regex(found ?? '', /^query: /);
@@ -318,10 +318,10 @@ async function growthOf(
   for (let round = 0; round < ROUNDS; round += 1) {
     const cost = await least(async () => costOf(t, server, make(most)), LITTLE);
     if (cost < LITTLE) return undefined;
-    const ofHalf = await least(async () => costOf(t, server, make(most / 2)), 0);
-    // In proportion it is twice, and with the square four times.
-    if (cost < 3 * ofHalf) return undefined;
-    found = `${name}: ${ofHalf.toFixed(1)} and ${cost.toFixed(1)} ms`;
+    const ofQuarter = await least(async () => costOf(t, server, make(most / 4)), 0);
+    // In proportion it is four times, and with the square sixteen times.
+    if (cost < 7 * ofQuarter) return undefined;
+    found = `${name}: ${ofQuarter.toFixed(1)} and ${cost.toFixed(1)} ms`;
   }
   return found;
 }

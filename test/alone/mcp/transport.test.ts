@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 
 import test from '../../harness/test.ts';
 
@@ -21,8 +22,12 @@ const CALL_OF_2025 = {
   params: { name: 'school_list', arguments: {} },
 };
 
-/** Sends a list with a `Host` of its own, which fetch does not permit. Resolves to the status. */
-async function statusWithHost(server: AgentServer, token: string, host: string): Promise<number> {
+/** Sends a list with a `Host` of its own, which fetch does not permit. Resolves to the status, and the code of a problem. */
+async function sendToHost(
+  server: AgentServer,
+  token: string,
+  host: string,
+): Promise<readonly [status: number, code: unknown]> {
   const headers = {
     host,
     authorization: `Bearer ${token}`,
@@ -33,8 +38,8 @@ async function statusWithHost(server: AgentServer, token: string, host: string):
   const sent = request(server.url, { method: 'POST', headers });
   sent.end(JSON.stringify(LIST));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
-  response.resume();
-  return response.statusCode!;
+  const { code } = (await json(response)) as { code?: unknown };
+  return [response.statusCode!, code];
 }
 
 test('requests of other web pages are refused, before their token is looked at', async (t) => {
@@ -142,10 +147,10 @@ test('requests for other hosts are refused', async (t) => {
     'evil127.0.0.1',
     '[::2]',
   ]) {
-    t.is(await statusWithHost(server, token, host), 403, host);
+    t.deepEqual(await sendToHost(server, token, host), [403, 'host_not_allowed'], host);
   }
   for (const host of ['internal.example', 'internal.example:8080', '127.0.0.1:1', 'LOCALHOST', '[::1]:80']) {
-    t.is(await statusWithHost(server, token, host), 200, host);
+    t.deepEqual(await sendToHost(server, token, host), [200, undefined], host);
   }
 });
 

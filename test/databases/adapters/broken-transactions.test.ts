@@ -6,8 +6,9 @@ import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient, aCode, aGrant, aRefreshToken } from '../../storage/rows.ts';
 import { until } from '../../harness/until.ts';
+import { endWith } from '../../harness/serve.ts';
 import { mariadb, onEachDatabase, postgresql } from '../../adapters/databases.ts';
-import { freezingProxy } from '../../adapters/freezing-proxy.ts';
+import { startDatabaseProxy } from '../../adapters/database-proxy.ts';
 import { openSchools, transact } from '../../adapters/schools.ts';
 import { connectHost } from '../../adapters/host-knex.ts';
 import { watchedKnex } from '../../adapters/watched-knex.ts';
@@ -123,12 +124,10 @@ onEachDatabase(
   'if the server stops answering, transactions and calls reject in time, and work when it answers again',
   async (t, database, address) => {
     const { names } = await openSchools(t, database, address);
-    const proxy = await freezingProxy(address);
+    const proxy = await startDatabaseProxy(address);
     const storage = knexStorage(proxy.address, { timeout: '1 second' });
-    t.teardown(async () => {
-      proxy.close();
-      await storage.close();
-    });
+    t.teardown(async () => storage.close());
+    endWith(t, proxy);
     await connected(storage);
     await storage.grants.insert(aGrant(), aCode());
     const exchange = { successor: aRefreshToken(), sealedSuccessor: 'sealed' };
@@ -165,7 +164,6 @@ onEachDatabase(
       ),
     );
     t.deepEqual(await storage.grants.redeem(aCode(), exchange), { outcome: 'redeemed' });
-    proxy.close();
     t.deepEqual(await names(), []);
   },
   [postgresql, mariadb],
