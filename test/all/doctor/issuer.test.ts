@@ -48,17 +48,21 @@ test('no server answers at the issuer', async (t) => {
   ]);
   await using http = await serve(() => (_request, response) => void response.end());
   await using silent = await serve(() => () => {});
-  for (const [issuer, reason] of [
-    ['https://gatehouse.invalid', /: (ENOTFOUND|EAI_AGAIN)\.$/],
-    [http.origin.replace('http:', 'https:'), /: ERR_SSL_\w+\.$/],
-    [silent.origin, /: no answer within 5 s\.$/],
-  ] as const) {
-    const startedAt = performance.now();
-    const [found] = await check(issuer);
-    t.is(found!.code, 'issuer_unreachable');
-    t.regex(found!.message, reason);
-    t.true(performance.now() - startedAt < 15_000);
-  }
+  const startedAt = performance.now();
+  await Promise.all(
+    (
+      [
+        ['https://gatehouse.invalid', /: (ENOTFOUND|EAI_AGAIN)\.$/],
+        [http.origin.replace('http:', 'https:'), /: ERR_SSL_\w+\.$/],
+        [silent.origin, /: no answer within 5 s\.$/],
+      ] as const
+    ).map(async ([issuer, reason]) => {
+      const [found] = await check(issuer);
+      t.is(found!.code, 'issuer_unreachable');
+      t.regex(found!.message, reason);
+    }),
+  );
+  t.true(performance.now() - startedAt < 15_000);
 });
 
 test('a proxy that forwards only the metadata is reported', async (t) => {
