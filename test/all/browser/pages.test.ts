@@ -49,6 +49,9 @@ class ReadOnce extends StaticConfigLoader {
   }
 }
 
+/** The values of lists that begin with one instead of with its name: neither axe nor html-validate looks for them. */
+const WITHOUT_NAME = `Array.from(document.querySelectorAll('dl > dd:first-child, dl > div > dd:first-child'), ({ outerHTML }) => outerHTML)`;
+
 /** The markup of HTML's living standard, as it is sent. Which of two valid forms is written is no concern of it. */
 const MARKUP = new HtmlValidate(new ReadOnce({ extends: ['html-validate:standard'], elements: ['html5'] }));
 
@@ -92,6 +95,8 @@ async function checkPages(
     const { results } = await MARKUP.validateString(await shown!.text());
     for (const { line, message, ruleId } of results.flatMap(({ messages }) => messages))
       found.push(`${name}: ${ruleId} in line ${line}: ${message}`);
+    for (const html of await page.evaluate<readonly string[]>(WITHOUT_NAME))
+      found.push(`${name}: a value without a name: ${html}`);
     await page.evaluate('loadAxe()');
     for (const [index, { colorScheme, width }] of looks.entries()) {
       await page.emulateMedia({ colorScheme });
