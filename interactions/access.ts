@@ -50,7 +50,9 @@ function namesOf(scopes: readonly InteractionScope[]): string {
 function answersOf(scopes: readonly InteractionScope[]): AccessAnswers | undefined {
   const isForAgents = scopes.some(({ tools }) => tools.length > 0);
   const canLook = scopes.some(({ aboutUser, readOnly }) => readOnly && !aboutUser);
-  if (!isForAgents || !canLook || !scopes.some(changes)) return undefined;
+  // What a device asks for, and may change something, can be declined only where the host says so.
+  const mustChange = scopes.some(({ consented, optional, readOnly }) => !readOnly && !optional && !consented);
+  if (!isForAgents || !canLook || mustChange || !scopes.some(changes)) return undefined;
   return {
     look: namesOf(scopes.filter((scope) => !changes(scope))),
     all: namesOf(scopes),

@@ -61,7 +61,10 @@ export interface ServerParts {
   /** The name of the cookie of a login session. */
   readonly sessionCookie: string;
   readonly storage: Pick<Storage, 'attempts' | 'idempotency' | 'transaction'>;
-  /** The tools of each API for which this process has made an endpoint for agents, by its resource. The consent page names them. */
+  /**
+   * The tools of each API for which this process has made an endpoint for agents, by its resource. The pages on which users give access
+   * name them.
+   */
   readonly tools: Map<string, readonly ApiTool[]>;
   readonly trace: Trace;
   /** Verifies the tokens of an API without their requests. @throws ConfigError when the server does not have the API */

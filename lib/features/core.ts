@@ -14,6 +14,7 @@ import type {
   StoredChange,
   VerifyAccessToken,
 } from '../contracts/index.ts';
+import type { ApiTool } from '../contracts/server-parts.ts';
 import type { Engine } from '../engine/run.ts';
 import type { PublicFetch } from '../http/public-fetch.ts';
 import type { Network } from '../http/public-request.ts';
@@ -60,6 +61,8 @@ export interface Core extends CoreBase {
   readonly requests: AuthorizationRequests;
   readonly tokens: CoreTokens;
   readonly users: UserAssignments;
+  /** The tools of each API for which this process has made an endpoint for agents, by its resource. */
+  readonly tools: ReadonlyMap<string, readonly ApiTool[]>;
   readonly clients: CoreClients;
   /** The network in which URLs of strangers are looked up. */
   readonly network: Partial<Network>;

@@ -127,8 +127,8 @@ export function isNothingLeft(
 /** Whom a page asks, and about which client. */
 export interface AskedOf {
   readonly client: Client;
-  /** The tools of the API. @default none are known */
-  readonly tools?: readonly ApiTool[] | undefined;
+  /** The tools of the API; `undefined` where it has none. */
+  readonly tools: readonly ApiTool[] | undefined;
   /** The roles and permissions that the user has now. */
   readonly assignment: () => Promise<Assignment | undefined>;
 }

@@ -1,6 +1,7 @@
 import { createUserAssignments } from '../access/principal.ts';
 import { createAuthorizedApps } from '../account/authorized-apps.ts';
 import type { User } from '../contracts/index.ts';
+import type { ServerParts } from '../contracts/server-parts.ts';
 import { featuresOf, storedEventRulesOf } from '../features/known.ts';
 import { createPublicFetch } from '../http/public-fetch.ts';
 import { createAuthorizationRequests } from '../login/authorization-request.ts';
@@ -22,6 +23,7 @@ export async function createCore<P extends string, R extends string, U extends U
   const tokens = createTokens(options, { clients, invalidation, keys, openedFeatures, record });
   const requests = createAuthorizationRequests(options, keys.secrets);
   const login = createLogin(options, { record, tokens });
+  const tools: ServerParts['tools'] = new Map();
   const userAssignments = createUserAssignments({ assignments: storage.assignments, gate, logger, users });
   const installed = await installFeatures({
     ...login,
@@ -40,12 +42,14 @@ export async function createCore<P extends string, R extends string, U extends U
     publicFetchFor: ({ loopback }) => createPublicFetch({ ...network, loopback }),
     requests,
     tokens,
+    tools,
   });
   const importConsents = importConsentsOf(openedFeatures);
   return {
     clients,
     tokens,
     requests,
+    tools,
     login,
     userAssignments,
     features: [...openedFeatures, ...installed],

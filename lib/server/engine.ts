@@ -21,7 +21,6 @@ export interface ServerEngine {
   readonly engine: Engine;
   readonly pages: Pages;
   readonly apis: ServerParts['apis'];
-  readonly tools: ServerParts['tools'];
 }
 
 /** What the engine and the pages are made of. */
@@ -36,13 +35,12 @@ export async function startEngine<U extends User>(
   parts: EngineParts<U>,
 ): Promise<ServerEngine> {
   const { clients, features, importConsents, invalidation, keys, limiters, login, record } = parts;
-  const { requests, tokens } = parts;
+  const { requests, tokens, tools } = parts;
   const { engine } = login;
   const { audit } = record;
   const apis: ServerEngine['apis'] = new Map();
-  const tools: ServerEngine['tools'] = new Map();
   // They call the engine, which calls them: it starts after they have been made.
-  const pages = await createPages(await createFlow(options, { ...parts, apis, tools }), options);
+  const pages = await createPages(await createFlow(options, { ...parts, apis }), options);
   if (pages.brand !== undefined) clients.reservedNames.add(pages.brand);
   for (const [language, missing] of pages.untranslated?.(scopeLabels(options)) ?? [])
     options.logger.warn(
@@ -91,7 +89,7 @@ export async function startEngine<U extends User>(
       engine.restart();
       invalidation.notify();
     });
-  return { engine, pages, apis, tools };
+  return { engine, pages, apis };
 }
 
 /** Makes what the pages can do: log in, consent, and what users see of their apps. */
@@ -110,7 +108,7 @@ async function createFlow<U extends User>(
     requests,
     tools,
     userAssignments,
-  }: EngineParts<U> & Pick<ServerEngine, 'apis' | 'tools'>,
+  }: EngineParts<U> & Pick<ServerEngine, 'apis'>,
 ): Promise<InteractionFlow> {
   const userSessionsOf = createUserSessions({ audit, storage: options.storage });
   const { basePath, origin, paths } = options;

@@ -1,8 +1,10 @@
+import { devices } from 'koa-gatehouse';
+
 import test from '../harness/test.ts';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
-import { authorizeUrl, signedIn, signOut } from '../harness/platform.ts';
+import { authorizeUrl, signedIn, signIn, signOut } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { shared } from '../harness/shared.ts';
 import {
@@ -15,6 +17,7 @@ import {
   requestCode,
   startDevicePlatform,
 } from './device.ts';
+import { schoolsWithoutFailure, startAgentServer } from '../mcp/agents.ts';
 
 const ALONE = { app: ({ auth }: { auth: Platform['auth'] }) => auth.callback() };
 const SECURITY_FIELDS = ['content-security-policy', 'x-frame-options', 'cache-control', 'referrer-policy'];
@@ -186,3 +189,42 @@ test.serial('a URL of a posted form that is opened again leads to the form for t
   for (const path of ['approve', 'deny'])
     t.is((await browser.open(platform.url(`/oauth/device/${path}`))).heading, 'Connect a device');
 });
+
+test.serial(
+  'the page names the tools that agents call with each scope, and offers only to look where that can be',
+  async (t) => {
+    const view = { description: 'See schools', permissions: ['view_schools'] } as const;
+    const edit = { description: 'Change schools', permissions: ['edit_schools'] } as const;
+    const close = { description: 'Close schools', permissions: ['close_schools'], optional: true } as const;
+    for (const [scopes, answers] of [
+      [{ view, edit: { ...edit, optional: true }, close }, ['Only look', 'All', 'Choose']],
+      [{ view, edit, close }, []],
+    ] as const) {
+      const server = await startAgentServer(t, {
+        schools: schoolsWithoutFailure(),
+        scopes,
+        options: { features: [devices()] },
+      });
+      server.person.permissions = ['view_schools', 'edit_schools', 'close_schools'];
+      const { client } = await server.auth.clients.create({
+        name: 'School CLI',
+        grantType: 'device_code',
+        confidential: false,
+      });
+      const app = { client, secret: '', redirectUri: '' };
+      const platform = { url: (path: string) => new URL(path, server.origin) };
+      const { user_code: userCode } = await beginOn(platform, app, {
+        scope: 'view edit close',
+        resource: server.url,
+      });
+      const browser = new Browser();
+      await signIn(browser, await browser.open(platform.url('/oauth/login')));
+      const page = await enter(platform, browser, userCode);
+      t.regex(page.text, /Change schools Rename a school, Create a school/);
+      t.deepEqual(
+        page.answersOf('Connect').map(({ label }) => label),
+        answers,
+      );
+    }
+  },
+);

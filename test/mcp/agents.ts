@@ -4,7 +4,7 @@ import type { ExecutionContext } from 'ava';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import type { VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { ActionError, createAuthServer, defineAction, defineGate } from 'koa-gatehouse';
-import type { Action, AuthServer, AuthServerOptions, Gate, Storage, User } from 'koa-gatehouse';
+import type { Action, AuthServer, AuthServerOptions, Gate, Scope, Storage, User } from 'koa-gatehouse';
 import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { createMcpEndpoint } from 'koa-gatehouse/mcp';
 import { z } from 'zod';
@@ -132,6 +132,12 @@ export interface Person extends User {
 const ALL: readonly Permission[] = ['view_schools', 'edit_schools', 'close_schools', 'manage_schools'];
 
 /** The scopes of the endpoint. */
+/** The same without the one that fails, which is no tool that only reads. */
+export function schoolsWithoutFailure(): Schools {
+  const schools = createSchools();
+  return { ...schools, actions: schools.actions.filter(({ name }) => name !== 'break-action') };
+}
+
 const SCOPES = {
   read: { description: 'See schools', permissions: ['view_schools'] },
   write: { description: 'Change schools', permissions: ['view_schools', 'edit_schools'] },
@@ -186,6 +192,7 @@ export async function startAgentServer(
   t: ExecutionContext,
   {
     schools = createSchools(),
+    scopes = SCOPES,
     storage = memoryStorage(),
     options = {},
     app,
@@ -193,6 +200,7 @@ export async function startAgentServer(
     ...given
   }: {
     schools?: Schools;
+    scopes?: Readonly<Record<string, Scope<Permission>>>;
     storage?: Storage;
     app?: AgentApp;
     create?: typeof createAuthServer;
@@ -211,9 +219,9 @@ export async function startAgentServer(
     },
     storage,
     gate,
-    scopes: SCOPES,
+    scopes,
     get resources() {
-      return { [url]: { name: 'Schools for agents', scopes: SCOPES } };
+      return { [url]: { name: 'Schools for agents', scopes } };
     },
   };
   const { auth, logger, origin } = endWith(
@@ -245,8 +253,8 @@ export async function startAgentServer(
     schools,
     logger,
     clientId: client.id,
-    token: async (scopes = Object.keys(SCOPES)) =>
-      auth.issueToken({ clientId: client.id, userId: person.id, resource: url, scopes }),
+    token: async (names = Object.keys(scopes)) =>
+      auth.issueToken({ clientId: client.id, userId: person.id, resource: url, scopes: names }),
   };
 }
 

@@ -8,7 +8,7 @@ import { Agent } from '../harness/agent.ts';
 import { Browser } from '../harness/browser.ts';
 import { signIn } from '../harness/platform.ts';
 import { ON_LOOPBACK } from '../harness/public-server.ts';
-import { createSchools, GENERATIONS, startAgentServer } from './agents.ts';
+import { GENERATIONS, schoolsWithoutFailure, startAgentServer } from './agents.ts';
 import type { AgentServer } from './agents.ts';
 
 const [NEW, OLD] = GENERATIONS.map(([, mode]) => mode);
@@ -16,9 +16,7 @@ const ON_DEVICE = 'http://127.0.0.1:33418/callback';
 const ON_THE_WEB = 'https://agent.example/callback';
 
 async function start(t: ExecutionContext): Promise<AgentServer> {
-  const all = createSchools();
-  // One that fails is no tool that only reads.
-  const schools = { ...all, actions: all.actions.filter(({ name }) => name !== 'break-action') };
+  const schools = schoolsWithoutFailure();
   const server = await startAgentServer(t, { ...ON_LOOPBACK, schools, options: { features: [agents()] } });
   server.person.permissions = ['view_schools', 'edit_schools'];
   return server;

@@ -15,9 +15,7 @@ import type {
 } from '../../contracts/index.ts';
 import { InteractionExpiredError, TooManyAttemptsError } from '../../errors.ts';
 import { besidesDefault } from '../../engine/resource-parameter.ts';
-import { addressOf } from '../../http/request.ts';
-import { originOf } from '../../http/request.ts';
-import { knownAddress } from '../../http/request.ts';
+import { addressOf, knownAddress, originOf } from '../../http/request.ts';
 import { hashCredential } from '../../keys/hash.ts';
 import { isSameNetwork } from '../../limits/networks.ts';
 import { decideConsent, describeAccess } from '../../login/asked-scopes.ts';
@@ -53,7 +51,7 @@ interface OpenRequest {
 
 /** Makes the steps of the pages on which users enter the code of a device; `DeviceFlow` documents each of them. */
 export function createDeviceFlow(
-  { audit, clients, options, provider, users: assignments }: Core,
+  { audit, clients, options, provider, tools, users: assignments }: Core,
   parts: DeviceFlowParts,
 ): Omit<DeviceFlow, 'page'> {
   const { issuer, resources, storage, users } = options;
@@ -99,7 +97,11 @@ export function createDeviceFlow(
     entered: string,
     { client, code, payload }: OpenRequest,
   ): Promise<DeviceRequest> {
-    const asked = { client, assignment: async () => assignments.of(user) };
+    const asked = {
+      client,
+      tools: tools.get(payload.resource),
+      assignment: async () => assignments.of(user),
+    };
     return {
       userCode: displayedUserCode(userCodeOf(entered)!),
       client,
