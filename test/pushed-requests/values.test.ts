@@ -36,12 +36,13 @@ onEachDatabase('odd values are kept as they are, or refused', async (t, _databas
   t.is((await push(platform, app, { ['__proto__']: 'x', constructor: 'y' })).status, 201);
   const twice = `client_id=${app.client.id}&client_secret=${app.secret}&response_type=code&redirect_uri=${encodeURIComponent(app.redirectUri)}&scope=a&scope=b`;
   t.is((await postForm(platform.url('/oauth/par'), twice)).status, 400);
-  const before = performance.now();
+  const before = process.cpuUsage();
   const many = Array.from({ length: 20_000 }, (_, index) => `${index}`)
     .join('&')
     .slice(0, 55_000);
   t.true((await postForm(platform.url('/oauth/par'), many)).status < 500);
-  t.true(performance.now() - before < 2000);
+  // Not the time, which depends on what else the machine does.
+  t.true(process.cpuUsage(before).user < 2_000_000);
 });
 
 test('what is not too long when it is pushed is not too long for the pages', async (t) => {

@@ -62,7 +62,7 @@ test('no server answers at the issuer', async (t) => {
       t.regex(found!.message, reason);
     }),
   );
-  t.true(performance.now() - startedAt < 15_000);
+  t.true(performance.now() - startedAt < 30_000);
 });
 
 test('a proxy that forwards only the metadata is reported', async (t) => {
