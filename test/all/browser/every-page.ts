@@ -20,6 +20,7 @@ import { authorizeUrl, runCodeFlow, signOut } from '../../harness/platform.ts';
 import type { RegisteredApp } from '../../harness/platform.ts';
 import { png } from '../../harness/pictures.ts';
 import { ON_LOOPBACK } from '../../harness/public-server.ts';
+import { idJag, present, trusting } from '../../trusted-issuers/identity-provider.ts';
 
 /** The steps that lead to a page. */
 type Steps = (page: Page, open: (path: string) => Promise<void>) => Promise<void>;
@@ -131,6 +132,7 @@ export async function startEveryPage(): Promise<EveryPage> {
           scopes: { groups: { description: 'See the groups that you are in', claims: ['groups'] } },
         }),
         personalTokensFeature({ perUser: 2 }),
+        await trusting({ idp: { findUser: ({ sub }) => ({ id: sub }) } }),
       ],
       limits: {
         // The second wrong password exceeds the limit.
@@ -233,6 +235,13 @@ export async function startEveryPage(): Promise<EveryPage> {
     });
   const agentAt = (redirectUri: string): string =>
     documentAt(redirectUri, AGENT_SCOPES, { resource: AGENTS });
+  const ofOrganization = await registerFor(undefined, { name: 'Letters of the district', ...PEOPLE });
+  const presented = await present(
+    platform,
+    ofOrganization,
+    await idJag(platform, ofOrganization, { sub: 'dora' }),
+  );
+  if (presented.status !== 200) throw new Error(`the assertion of the organization: ${presented.status}`);
   const withoutScopes = await registerFor(undefined, { name: 'Guest book', ...PEOPLE, scopes: [] });
   const ownFirstParty = await registerFor('dora', { name: 'Portal', ...PEOPLE, firstParty: true });
   const television = await registerFor('dora', {
@@ -472,6 +481,8 @@ function devices(platform: DeveloperPlatform, television: RegisteredApp): Record
     'device-request': async (page, open) =>
       enter(page, open, { scope: 'schools:read schools:write letters:write' }),
     'device-request-everything': async (page, open) => enter(page, open, {}),
+    'device-request-agent': async (page, open) =>
+      enter(page, open, { scope: AGENT_SCOPES, resource: AGENTS }),
     'device-request-api': async (page, open) => enter(page, open, { scope: 'books:read', resource: LIBRARY }),
     async 'device-nothing-left'(page, open) {
       await enter(page, open, { scope: 'schools:write letters:write' });
