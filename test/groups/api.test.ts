@@ -33,6 +33,7 @@ import '../mcp/options.test.ts';
 import '../mcp/record.test.ts';
 import '../mcp/step-up.test.ts';
 import '../mcp/tools.test.ts';
+import '../mcp/transport.test.ts';
 import '../personal-tokens/endpoints.test.ts';
 import '../personal-tokens/guard.test.ts';
 import '../personal-tokens/options.test.ts';

@@ -1,8 +1,12 @@
 import '../adapters/audit-batches.test.ts';
+import '../adapters/broken-answers.test.ts';
 import '../adapters/deleted-clients.test.ts';
 import '../adapters/diagnosed-cache.test.ts';
 import '../adapters/driver-errors.test.ts';
 import '../adapters/ends.test.ts';
+import '../adapters/group-commit.test.ts';
+import '../adapters/knex-address.test.ts';
+import '../adapters/lost-listener.test.ts';
 import '../adapters/operations.test.ts';
 import '../adapters/prune-batches.test.ts';
 import '../adapters/prune-races.test.ts';

@@ -1,12 +1,19 @@
 import test from '../../harness/test.ts';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
+import { memoryStorage } from 'koa-gatehouse/adapters/memory';
 import { storageContract } from '../../storage/storage-contract.ts';
 import type { RegisterTest } from '../../../lib/testing/test-runner.ts';
 
 import { fileWithTables } from '../../adapters/file-with-tables.ts';
 
 storageContract(test, async () => knexStorage(`sqlite:${await fileWithTables()}`));
+
+const inMemory: RegisterTest = (title, run) => {
+  test(`in memory: ${title}`, run);
+};
+
+storageContract(inMemory, memoryStorage);
 
 const onSharedConnection: RegisterTest = (title, run) => {
   test(`shared with a host: ${title}`, run);

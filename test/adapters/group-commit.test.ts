@@ -1,14 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 
-import test from '../../harness/test.ts';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import type { Knex } from 'knex';
 import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { aClient, aSecret, aSession } from '../../storage/rows.ts';
-import { connectHost } from '../../adapters/host-knex.ts';
-import { temporaryFile } from '../../adapters/temporary-file.ts';
+import { aClient, aSecret, aSession } from '../storage/rows.ts';
+import { connectHost } from '../adapters/host-knex.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
 
 interface Opened {
   readonly storage: Storage;

@@ -6,13 +6,13 @@ import { pathToFileURL } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
 import type { FastifyInstance } from 'fastify';
 import type { Hono } from 'hono';
-import test from '../../harness/test.ts';
+import test from '../harness/test.ts';
 
-import { blocksOf, ROOT } from '../../docs/guides.ts';
-import { startPlatform } from '../../harness/platform.ts';
-import type { AppParts } from '../../harness/platform.ts';
-import { send } from '../../harness/requests.ts';
-import { clientToken } from '../../harness/tokens.ts';
+import { blocksOf, ROOT } from '../docs/guides.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { AppParts } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import { clientToken } from '../harness/tokens.ts';
 
 type Server = RequestListener | FastifyInstance | Hono;
 

@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 
-import test from '../../harness/test.ts';
+import test from '../harness/test.ts';
 import type { ExecutionContext } from 'ava';
 import knex from 'knex';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { people, runCodeFlow, startPlatform } from '../../harness/platform.ts';
-import { endWith, listenOn } from '../../harness/serve.ts';
+import { people, runCodeFlow, startPlatform } from '../harness/platform.ts';
+import { endWith, listenOn } from '../harness/serve.ts';
 
 /** A packet of MariaDB's and MySQL's protocol. */
 function packet(number: number, content: Buffer): Buffer {

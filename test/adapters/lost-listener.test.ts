@@ -1,7 +1,7 @@
-import test from '../../harness/test.ts';
+import test from '../harness/test.ts';
 
-import { postgresqlChangeFeed } from '../../../lib/database/changes.ts';
-import type { ListeningConnection } from '../../../lib/database/port.ts';
+import { postgresqlChangeFeed } from '../../lib/database/changes.ts';
+import type { ListeningConnection } from '../../lib/database/port.ts';
 
 /** A connection of pg whose server does not answer, and which then ends. */
 function lostConnection(): ListeningConnection {

@@ -3,12 +3,12 @@ import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 
-import test from '../../harness/test.ts';
+import test from '../harness/test.ts';
 
-import { like } from '../../harness/like.ts';
-import { send } from '../../harness/requests.ts';
-import { callTool, message, post, startAgentServer } from '../../mcp/agents.ts';
-import type { AgentServer } from '../../mcp/agents.ts';
+import { like } from '../harness/like.ts';
+import { send } from '../harness/requests.ts';
+import { callTool, message, post, startAgentServer } from '../mcp/agents.ts';
+import type { AgentServer } from '../mcp/agents.ts';
 
 const LIST = message('tools/list');
 

@@ -5,14 +5,14 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
-import test from '../../harness/test.ts';
+import test from '../harness/test.ts';
 import knex from 'knex';
 import type { Knex } from 'knex';
 import { laravelPassportSource } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { openHost } from '../../adapters/host-knex.ts';
-import { temporaryFile } from '../../adapters/temporary-file.ts';
+import { openHost } from '../adapters/host-knex.ts';
+import { temporaryFile } from '../adapters/temporary-file.ts';
 
 test('an SQLite file is an address in several forms', async (t) => {
   for (const address of [

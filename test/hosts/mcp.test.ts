@@ -1,18 +1,18 @@
 import type { RequestListener } from 'node:http';
 
-import test from '../../harness/test.ts';
+import test from '../harness/test.ts';
 import { requireBearerAuth } from '@modelcontextprotocol/express';
 import express from 'express';
 import fastify from 'fastify';
 import { createMcpEndpoint, createTokenVerifier } from 'koa-gatehouse/mcp';
 import { personalTokens } from 'koa-gatehouse';
 
-import { startPlatform } from '../../harness/platform.ts';
-import type { AppParts } from '../../harness/platform.ts';
-import { send } from '../../harness/requests.ts';
-import { clientToken } from '../../harness/tokens.ts';
-import { callTool, connect, message, post, startAgentServer } from '../../mcp/agents.ts';
-import type { AgentApp } from '../../mcp/agents.ts';
+import { startPlatform } from '../harness/platform.ts';
+import type { AppParts } from '../harness/platform.ts';
+import { send } from '../harness/requests.ts';
+import { clientToken } from '../harness/tokens.ts';
+import { callTool, connect, message, post, startAgentServer } from '../mcp/agents.ts';
+import type { AgentApp } from '../mcp/agents.ts';
 
 const APPS: Readonly<Record<string, AgentApp>> = {
   async Express({ auth, actions }) {
