@@ -7,8 +7,8 @@ import type { Storage } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
 import { aClient, aSecret, aSession } from '../storage/rows.ts';
-import { connectHost } from '../adapters/host-knex.ts';
-import { temporaryFile } from '../adapters/temporary-file.ts';
+import { connectHost } from './host-knex.ts';
+import { temporaryFile } from './temporary-file.ts';
 
 interface Opened {
   readonly storage: Storage;

@@ -11,8 +11,8 @@ import type { Knex } from 'knex';
 import { laravelPassportSource } from 'koa-gatehouse';
 import { knexStorage } from 'koa-gatehouse/adapters/knex';
 
-import { openHost } from '../adapters/host-knex.ts';
-import { temporaryFile } from '../adapters/temporary-file.ts';
+import { openHost } from './host-knex.ts';
+import { temporaryFile } from './temporary-file.ts';
 
 test('an SQLite file is an address in several forms', async (t) => {
   for (const address of [

@@ -4,7 +4,7 @@ import { Browser } from '../harness/browser.ts';
 import { BOTH_SCOPES, signIn, startPlatform } from '../harness/platform.ts';
 import { send } from '../harness/requests.ts';
 import { clientToken } from '../harness/tokens.ts';
-import { GUARDED_ROUTE, HOSTS } from '../hosts/hosts.ts';
+import { GUARDED_ROUTE, HOSTS } from './hosts.ts';
 
 test('options that are wrong are named', async (t) => {
   await using platform = await startPlatform();

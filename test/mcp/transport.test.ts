@@ -7,8 +7,8 @@ import test from '../harness/test.ts';
 
 import { like } from '../harness/like.ts';
 import { send } from '../harness/requests.ts';
-import { callTool, message, post, startAgentServer } from '../mcp/agents.ts';
-import type { AgentServer } from '../mcp/agents.ts';
+import { callTool, message, post, startAgentServer } from './agents.ts';
+import type { AgentServer } from './agents.ts';
 
 const LIST = message('tools/list');
 

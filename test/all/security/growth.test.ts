@@ -301,7 +301,7 @@ test.serial('that of Koa’s own query is found', async (t) => {
   const server = await startWholeServer(t);
   const found = await growthOf(t, server, {
     name: 'query',
-    most: 4000,
+    most: 6000,
     make: (length) => [`/own/query?${filled('a&', length)}`],
   });
   t.regex(found ?? '', /^query: /);
