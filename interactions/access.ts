@@ -38,25 +38,21 @@ export function accessOf({ permissions, resource, scopes }: Asked, request: Page
 const MOST_PERMISSIONS = 5;
 const MOST_TOOLS = 5;
 
-function changes({ optional, readOnly }: InteractionScope): boolean {
-  return optional && !readOnly;
-}
-
 function namesOf(scopes: readonly InteractionScope[]): string {
   return scopes.map(({ name }) => name).join(' ');
 }
 
-/** Where agents may change something, and may look without it. */
+/** Where agents may change something, and may look without it: what changes something can be declined. */
 function answersOf(scopes: readonly InteractionScope[]): AccessAnswers | undefined {
   const isForAgents = scopes.some(({ tools }) => tools.length > 0);
   const canLook = scopes.some(({ aboutUser, readOnly }) => readOnly && !aboutUser);
-  // What a device asks for, and may change something, can be declined only where the host says so.
-  const mustChange = scopes.some(({ consented, optional, readOnly }) => !readOnly && !optional && !consented);
-  if (!isForAgents || !canLook || mustChange || !scopes.some(changes)) return undefined;
+  const changing = scopes.filter(({ consented, readOnly }) => !readOnly && !consented);
+  const canBeDeclined = changing.length > 0 && changing.every(({ optional }) => optional);
+  if (!isForAgents || !canLook || !canBeDeclined) return undefined;
   return {
-    look: namesOf(scopes.filter((scope) => !changes(scope))),
+    look: namesOf(scopes.filter((scope) => !changing.includes(scope))),
     all: namesOf(scopes),
-    startsWithAll: scopes.filter(changes).every(({ checked }) => checked),
+    startsWithAll: changing.every(({ checked }) => checked),
   };
 }
 

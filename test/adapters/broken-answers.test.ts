@@ -48,8 +48,18 @@ const ENDS: Readonly<Record<string, (socket: Socket) => void>> = {
   ECONNRESET: (socket) => socket.resetAndDestroy(),
 };
 
+/** mysql2 prints where it was. */
+function withoutTrace(t: ExecutionContext): void {
+  const { trace } = console;
+  console.trace = () => {};
+  t.teardown(() => {
+    console.trace = trace;
+  });
+}
+
 /** The address of a server that ends each connection so. */
 async function serverThat(t: ExecutionContext, end: (socket: Socket) => void): Promise<string> {
+  withoutTrace(t);
   const server = createServer((socket) => {
     socket.on('error', () => {});
     end(socket);
@@ -58,7 +68,7 @@ async function serverThat(t: ExecutionContext, end: (socket: Socket) => void): P
 }
 
 for (const [name, end] of Object.entries(ENDS)) {
-  test(`a connection that ends with ${name} is one that broke, in one line`, async (t) => {
+  test.serial(`a connection that ends with ${name} is one that broke, in one line`, async (t) => {
     const address = await serverThat(t, end);
     const storage = knexStorage(address);
     t.teardown(async () => storage.close());
@@ -69,16 +79,19 @@ for (const [name, end] of Object.entries(ENDS)) {
     );
   });
 
-  test(`where the database of the host ends connections with ${name}, requests that need it get 503`, async (t) => {
-    const log = { warn() {} };
-    const host = knex({ client: 'mysql2', connection: await serverThat(t, end), log });
-    t.teardown(async () => host.destroy());
-    const users = people();
-    await using platform = await startPlatform({ users });
-    const app = await platform.registerApp({ firstParty: true });
-    const { body } = await runCodeFlow(platform, app);
-    users.find = async (id) => host('people').first().where({ id });
-    const answer = await platform.api('/identity', body.access_token);
-    t.deepEqual([answer.status, answer.body['code']], [503, 'temporarily_unavailable']);
-  });
+  test.serial(
+    `where the database of the host ends connections with ${name}, requests that need it get 503`,
+    async (t) => {
+      const log = { warn() {} };
+      const host = knex({ client: 'mysql2', connection: await serverThat(t, end), log });
+      t.teardown(async () => host.destroy());
+      const users = people();
+      await using platform = await startPlatform({ users });
+      const app = await platform.registerApp({ firstParty: true });
+      const { body } = await runCodeFlow(platform, app);
+      users.find = async (id) => host('people').first().where({ id });
+      const answer = await platform.api('/identity', body.access_token);
+      t.deepEqual([answer.status, answer.body['code']], [503, 'temporarily_unavailable']);
+    },
+  );
 }

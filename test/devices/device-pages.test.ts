@@ -1,12 +1,12 @@
-import { devices } from 'koa-gatehouse';
-
 import test from '../harness/test.ts';
+import { devices } from 'koa-gatehouse';
 
 import { Browser } from '../harness/browser.ts';
 import { passTime } from '../harness/clock.ts';
 import { authorizeUrl, signedIn, signIn, signOut } from '../harness/platform.ts';
 import type { Platform } from '../harness/platform.ts';
 import { shared } from '../harness/shared.ts';
+import { schoolsWithoutFailure, startAgentServer } from '../mcp/agents.ts';
 import {
   answer,
   beginOn,
@@ -17,7 +17,6 @@ import {
   requestCode,
   startDevicePlatform,
 } from './device.ts';
-import { schoolsWithoutFailure, startAgentServer } from '../mcp/agents.ts';
 
 const ALONE = { app: ({ auth }: { auth: Platform['auth'] }) => auth.callback() };
 const SECURITY_FIELDS = ['content-security-policy', 'x-frame-options', 'cache-control', 'referrer-policy'];

@@ -125,6 +125,12 @@ export function createSchools(): Schools {
   };
 }
 
+/** The same without the one that fails, which is no tool that only reads. */
+export function schoolsWithoutFailure(): Schools {
+  const schools = createSchools();
+  return { ...schools, actions: schools.actions.filter(({ name }) => name !== 'break-action') };
+}
+
 export interface Person extends User {
   permissions: readonly Permission[];
 }
@@ -132,12 +138,6 @@ export interface Person extends User {
 const ALL: readonly Permission[] = ['view_schools', 'edit_schools', 'close_schools', 'manage_schools'];
 
 /** The scopes of the endpoint. */
-/** The same without the one that fails, which is no tool that only reads. */
-export function schoolsWithoutFailure(): Schools {
-  const schools = createSchools();
-  return { ...schools, actions: schools.actions.filter(({ name }) => name !== 'break-action') };
-}
-
 const SCOPES = {
   read: { description: 'See schools', permissions: ['view_schools'] },
   write: { description: 'Change schools', permissions: ['view_schools', 'edit_schools'] },

@@ -6,6 +6,7 @@ import { onEachDatabaseInSeries } from '../../adapters/databases.ts';
 import { openStorage } from '../../adapters/host-knex.ts';
 import { stopClock } from '../../harness/clock.ts';
 import { until } from '../../harness/until.ts';
+import type { LogoutOutcome } from '../../../lib/features/openid/types.ts';
 import { logoutsOf } from '../../openid/logouts-of.ts';
 import { signOut, startApps, startNode } from '../../openid/told-apps.ts';
 
@@ -25,7 +26,8 @@ onEachDatabaseInSeries(
       else response.writeHead(204).end();
     });
     const nodes = [startNode(t, storage, network), startNode(t, storage, network)];
-    const told = (): number => nodes.flatMap(({ outcomes }) => outcomes).length;
+    const outcomesOf = (): readonly LogoutOutcome[] => nodes.flatMap(({ outcomes }) => outcomes);
+    const told = (): number => outcomesOf().length;
     // The silent ones are due first.
     const paths = Array.from({ length: APPS }, (_, index) =>
       index < SILENT ? `/silent/${index}` : `/answers/${index}`,
@@ -41,7 +43,7 @@ onEachDatabaseInSeries(
 
     await Promise.all(nodes.map(async ({ stop }) => stop()));
     t.deepEqual(
-      nodes.flatMap(({ outcomes }) => outcomes).filter(({ error }) => error !== undefined),
+      outcomesOf().filter(({ error }) => error !== undefined),
       [],
     );
     t.deepEqual(apps.received.map(({ path }) => path).toSorted(), paths.toSorted());
